@@ -1,0 +1,1 @@
+"""Theirs, at the front: vendors' webhook formats."""

@@ -1,0 +1,1 @@
+"""Ours, outside the process: PostgreSQL, and the journals that may stand before it."""
