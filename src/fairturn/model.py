@@ -1,0 +1,220 @@
+"""The words that two rooms share: frozen nouns. Times are aware datetimes in UTC unless a name says `_us` (microseconds)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal
+
+
+Lane = Literal["batch", "sync"]
+FieldValue = str | int | float | bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One event of a request, before it is stored."""
+
+    id: bytes  # 16 bytes: hash of (source, dedupe key or item bytes, index)
+    index: int  # place in the request's array, 0 for a single event
+    body: bytes | None  # the parsed copy as clean UTF-8 JSON; None = the delivery's bytes are that already
+    marks: tuple[str, ...] = ()  # what was cleaned: "nul", "surrogate", "charset", "big number"
+    problem: str | None = None  # set = quarantined on arrival, with this sentence
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """A request that has been verified and split: what `accept` makes durable."""
+
+    delivery: bytes  # 16 bytes: hash of (source, body)
+    source: str
+    content_type: str
+    body: bytes  # as it came
+    items: tuple[Item, ...]
+    lane: Lane = "batch"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One thing that arrived, as route takes it from the journal."""
+
+    id: bytes
+    serial: int  # order of the journal
+    source: str
+    lane: Lane
+    received_at: datetime
+    body: bytes  # clean JSON, or the delivery's bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """Something that identifies a lead: e-mail, a source's own id, a CRM id."""
+
+    digest: bytes  # 16 bytes of (kind, value); what is indexed, so that length never matters
+    kind: str  # email | <source>:<name> | crm:<destination>
+    value: str  # normalised, cut to 500 characters for display
+
+
+@dataclass(frozen=True, slots=True)
+class FieldState:
+    """A lead field's value and which event set it; the order of merging does not matter."""
+
+    value: FieldValue
+    at_us: int  # event time, microseconds since 1970
+    rank: int  # the source's rank
+    event: str  # event id, hex
+
+
+Fields = Mapping[str, FieldState]
+LeadStatus = Literal["waiting", "held", "assigned", "parked", "ignored"]
+
+
+@dataclass(frozen=True, slots=True)
+class Lead:
+    """One person, merged from events."""
+
+    id: int
+    created_at: datetime
+    source: str  # that started it
+    status: LeadStatus
+    fields: Fields
+    account: int | None  # the account's id, None = on its own
+    rep: str | None
+    pool: str | None
+    rule: str | None
+    reason: str | None  # why held, parked or ignored
+    wait_until: datetime | None
+    merged_into: int | None = None
+    priority: str = "normal"
+    mode: str = "live"
+
+
+@dataclass(frozen=True, slots=True)
+class Assigned:
+    """What a caller who waits is told."""
+
+    lead: int
+    status: LeadStatus
+    rep: str | None
+    pool: str | None
+    why: str
+
+
+# ---- the ledger -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Ripening:
+    """A pending change, as the window policy sees it."""
+
+    lead: int
+    first_event_at: datetime  # oldest event not yet sent
+    due_at: datetime  # not before: a retry's time
+    account: int | None
+    priority: Literal["high", "normal", "bulk"]
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """One record of a request: everything an encoder needs."""
+
+    lead: int
+    version: int  # the version that this send covers
+    attempt: int  # of this change, 1 = first
+    key: str  # our external id, stable for the lead's life
+    record_id: str | None  # the CRM's id, if known
+    fields: Mapping[str, FieldValue]
+    owner: str | None  # rep id, queue or user; set only when an assignment made it part of the change
+    owner_kind: Literal["rep", "raw"]  # rep = a rep's id, to be looked up; raw = the CRM's own id (queue, hold owner)
+    account: int | None
+    account_key: str | None  # e.g. the registrable domain, the account's key in the CRM
+    oldest_event_at: datetime
+    confirmed: Mapping[str, object] | None  # the record as the CRM last confirmed it
+    shadow: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Changes sent in one request."""
+
+    id: int
+    destination: str
+    records: tuple[Outgoing, ...]
+    deadline: datetime  # nobody takes these rows again before
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    key: str
+    record_id: str
+    created: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    key: str
+    code: str
+    message: str
+    fields: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Later:
+    """Try again after `after` seconds (None = our own backoff). scope: this record, or the whole destination."""
+
+    key: str | None
+    after: float | None
+    scope: Literal["record", "destination"]
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """We cannot tell whether it was written. Never success."""
+
+    key: str
+    message: str
+
+
+Outcome = Written | Refused | Later | Unknown
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a destination says of one batch: an outcome per record, and what it told of its limits."""
+
+    outcomes: tuple[Outcome, ...]
+    records: Mapping[str, Mapping[str, object]] = field(default_factory=dict)  # key -> the record as sent
+    calls: int = 1  # data requests used
+    quota_used: int | None = None
+    quota_max: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    lead: int
+    record_id: str
+    created: bool | None
+    record: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class RetryAt:
+    lead: int
+    after: float  # seconds from the settle
+    code: str
+    message: str
+    counts: bool  # uses up an attempt; an outage does not
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    lead: int
+    code: str
+    message: str
+    owner_fault: bool = False  # the rep cannot own records there: pause, route once more
+
+
+Verdict = Done | RetryAt | Failed

@@ -1,0 +1,177 @@
+"""What the flow needs of the world. Stores and destinations implement these; `assemble` picks them.
+
+Every method that touches PostgreSQL raises StoreUnavailable, Contended or StoreError of fairturn.errors, nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+from uuid import UUID
+
+from fairturn.decide.fairness import Fold, PoolFacts
+from fairturn.model import Answer, Arrival, Assigned, Batch, Event, Key, Lead, Ripening, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Backlog:
+    unrouted: int  # events accepted and not routed yet (bounded count: stops at the limit asked for)
+    oldest_at: datetime | None
+
+
+class Journal(Protocol):
+    """Where accepted events become durable."""
+
+    async def append(self, arrivals: Sequence[Arrival]) -> None:
+        """All of them in one commit; an event or delivery that is there already is left as it is."""
+
+    async def backlog(self, limit: int) -> Backlog: ...
+
+    async def results(self, events: Sequence[bytes]) -> Mapping[bytes, Assigned]:
+        """What became of these events, for those that are routed."""
+
+
+class Wake(Protocol):
+    """A hint that there is work. Losing one costs a poll interval, never an event."""
+
+    async def wait(self, timeout: float) -> bool:
+        """True when woken, False after `timeout` seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What one route transaction works on."""
+
+    now: datetime  # PostgreSQL's
+    events: tuple[Event, ...]
+    due: tuple[int, ...]  # leads whose wait_for ran out, locked
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """What the batch's keys lead to, locked."""
+
+    leads: Mapping[bytes, int]  # key digest -> lead id; absent: no lead yet
+    signals: tuple[Event, ...]  # events that waited for one of these keys
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What is read inside the turn, after the pools are locked."""
+
+    config: int  # the version in force
+    pools: Mapping[str, PoolFacts]
+    held: Mapping[str, tuple[Lead, ...]]  # pool -> held leads, oldest first, locked
+    paused: Mapping[str, str]  # rep -> reason
+
+
+@dataclass(frozen=True, slots=True)
+class LeadWrite:
+    """A lead as route leaves it. `changed`: its fields differ; `assigned`: the owner is new."""
+
+    lead: Lead
+    new: bool
+    changed: bool
+    assigned: bool
+    park: Mapping[str, str] | None = None
+    oldest_event_at: datetime | None = None  # of the events merged now
+    owner_rule: bool = False  # assigned by an `owner` rule, outside any pool
+
+
+@dataclass(frozen=True, slots=True)
+class Routed:
+    """Everything one route transaction writes."""
+
+    leads: tuple[LeadWrite, ...]
+    keys: Mapping[bytes, int]  # digest -> lead id, where that is new
+    events: Mapping[bytes, int]  # routed event -> lead
+    waiting: Mapping[bytes, tuple[tuple[bytes, ...], datetime]]  # signal -> its keys, when it expires
+    quarantined: Mapping[bytes, str]  # event -> problem
+    folds: Mapping[str, Fold]  # pool -> what the turn did
+    merges: Mapping[int, int]  # younger lead -> older
+    rules: Mapping[int, str]  # lead -> rule, for the assignment's row
+    destinations: tuple[str, ...]  # that get a change for each lead written
+    config: int
+
+
+class RouteStep(Protocol):
+    """One route transaction; rolled back when the block raises."""
+
+    async def take(self, limit: int, only: Sequence[bytes] | None = None) -> Taken: ...
+
+    async def bind(self, keys: Sequence[Key]) -> Bound: ...
+
+    async def new_leads(self, count: int) -> Sequence[int]: ...
+
+    async def leads(self, ids: Sequence[int]) -> Mapping[int, Lead]:
+        """Locked, in order of id. Raises StaleLead when one was merged meanwhile."""
+
+    async def accounts(self, groups: Sequence[Sequence[str]]) -> Sequence[int]:
+        """One account id per group of keys that belong together; joins accounts that prove to be one."""
+
+    async def turn(self, pools: Sequence[str], accounts: Sequence[int], held: int) -> Turn: ...
+
+    async def write(self, routed: Routed) -> None: ...
+
+
+class Router(Protocol):
+    def step(self) -> AbstractAsyncContextManager[RouteStep]: ...
+
+    async def pools_to_serve(self) -> Sequence[str]:
+        """Pools with held leads and somebody who could take one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    held: bool
+    now: datetime
+    paused: str | None  # why a person stopped it
+    blocked_until: datetime | None
+    org: str | None  # pinned at the first answer
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    now: datetime  # PostgreSQL's
+    rows: tuple[Ripening, ...]  # oldest first within priority
+    busy: frozenset[int]  # accounts in a request now
+    in_flight: int  # requests open
+
+
+class Ledger(Protocol):
+    """The pending changes of one destination; only the holder of its lease takes and settles."""
+
+    async def lease(self, destination: str, holder: UUID, seconds: float) -> Lease: ...
+
+    async def release(self, destination: str, holder: UUID) -> None: ...
+
+    async def pending(self, destination: str, limit: int) -> Pending: ...
+
+    async def take(self, destination: str, holder: UUID, leads: Sequence[int], timeout: float) -> Batch | None: ...
+
+    async def settle(self, batch: Batch, answer: Answer, verdicts: Sequence[Verdict], holder: UUID) -> int:
+        """Number of rows that took their verdict; rows that were taken from us meanwhile are left alone."""
+
+    async def block(self, destination: str, seconds: float, cause: str) -> None: ...
+
+    async def recover(self, destination: str) -> int:
+        """Rows of requests whose deadline has passed are pending again."""
+
+    async def pin(self, destination: str, org: str) -> str:
+        """The org that this destination is pinned to; the first answer pins it."""
+
+
+class Destination(Protocol):
+    """A CRM."""
+
+    async def write(self, batch: Batch) -> Answer:
+        """Never raises for what the CRM says of a record; DestinationError when no record can have been judged."""
+
+    async def org(self) -> str | None: ...
+
+    async def close(self) -> None: ...
+
+
