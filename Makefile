@@ -42,6 +42,7 @@ bench: $(READY)
 
 ##  docs     write the reference pages anew from the program
 docs: $(READY)
+	[ -f docs/generate.py ] || { echo 'There are no reference pages yet: docs/generate.py is still to be written.'; exit 1; }
 	$(PY) docs/generate.py $(ARGS)
 
 ##  format   let ruff format and mend what it can
@@ -49,7 +50,7 @@ format: $(READY)
 	$(BIN)/ruff format --quiet . && $(BIN)/ruff check --fix --quiet .
 
 ##  lock     resolve the dependencies anew     ARGS="--upgrade"
-# UV_CUSTOM_COMPILE_COMMAND keeps the maker's machine out of the files.
+# No address and no command line gets into the files: they must not tell who made them, or from where.
 COMPILE = $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --no-annotate \
 	-p 3.11 $(ARGS)
 lock: $(READY)
