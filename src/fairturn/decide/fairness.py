@@ -9,8 +9,8 @@ shared the last turn. The balances of a pool, absent members included, always su
 What lies outside the rotation is kept as credit, so that it cannot bend it. A turn given back is owed to its rep; an
 owner who keeps a lead owes it. A settlement (one owed lead given, one debt paid) comes at most once per member in any n
 leads of the pool, n being the members who share; never at two leads running, and an owed lead never to the rep of the
-lead before, while another is eligible. Owed and debt of one rep cancel as they meet: the `kept` or `returned` row closes
-the older one and opens nothing, so a rep never has both.
+lead before, while another is eligible. Owed and debt of one rep cancel as they meet: the `kept` or `returned` row
+settles the older one and opens nothing, so a rep never has both.
 """
 
 from collections import deque
@@ -95,7 +95,7 @@ def leave(facts: PoolFacts, rep: str) -> Fold:
         )
     )
     entry = books.write("left", rep, None, "left the pool; the balance went to those who stay", shares=stay)
-    books.closed += [Settled(c, entry.seq, "left") for c in facts.credits if c.rep == rep]
+    books.closed += [Settled(c, entry.seq, "dropped") for c in facts.credits if c.rep == rep]
     return books.fold()
 
 
@@ -188,7 +188,7 @@ class _Books:
         debts = self.debts.get(rep)
         entry = self.write("returned", rep, lead, reason, counts=owes)
         if owes and debts:
-            self._close(debts.popleft(), entry.seq, "cancelled")
+            self._close(debts.popleft(), entry.seq, "settled")
         elif owes:
             self._open(Credit(None, rep, "owed", entry.seq))
 
@@ -248,7 +248,7 @@ class _Books:
         if not counts:
             return
         if owed := self.owed.get(rep):
-            self._close(owed.popleft(), entry.seq, "cancelled")
+            self._close(owed.popleft(), entry.seq, "settled")
             return
         self._open(Credit(None, rep, "debt", entry.seq))
         debts = self.debts[rep]
@@ -267,8 +267,9 @@ class _Books:
         return min(ready, key=lambda rep: self.order[id(self.owed[rep][0])], default=None)
 
     def _may_settle(self, rep: str, lane: _Lane) -> bool:
-        rested = rep not in self.settled or self.given + 1 - self.settled[rep] >= len(self.everyone.members)
-        return rested and (len(lane.reps) == 1 or self.given == 0 or self.settled_at != self.given)
+        settled = self.settled.get(rep, 0)
+        rested = settled == 0 or self.given + 1 - settled >= len(self.everyone.members)
+        return rested and (len(lane.reps) == 1 or self.settled_at == 0 or self.settled_at != self.given)
 
     def _book(self, credit: Credit) -> None:
         side = self.owed if credit.kind == "owed" else self.debts
@@ -279,7 +280,7 @@ class _Books:
         self._book(credit)
         self.opened[id(credit)] = credit
 
-    def _close(self, credit: Credit, seq: int, how: Literal["settled", "cancelled", "forgiven"]) -> None:
+    def _close(self, credit: Credit, seq: int, how: Literal["settled", "forgiven"]) -> None:
         if self.opened.pop(id(credit), None) is None:
             self.closed.append(Settled(credit, seq, how))
 

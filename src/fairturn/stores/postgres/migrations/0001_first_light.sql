@@ -104,14 +104,16 @@ create table rep (
 create table pool (
     id    text primary key,
     seq   bigint not null default 0 check (seq >= 0),              -- of the last entry
-    total integer not null default 0 check (total >= 0)            -- weight of those who shared the last turn
+    total integer not null default 0 check (total >= 0),           -- weight of those who shared the last turn
+    given bigint not null default 0 check (given between 0 and seq), -- leads that got a rep: turn, credit, kept
+    last_rep text                                                  -- who got the last of them
 );
 create table rotation (
     pool_id     text not null references pool (id),
     rep_id      text not null references rep (id),
     position    integer not null,
     balance     bigint not null default 0,                         -- share accrued - turns taken, in 1/(U·W) leads
-    settled_seq bigint not null default 0,                         -- of the rep's last settlement
+    settled     bigint,                                            -- pool.given as the rep's last settlement left it
     primary key (pool_id, rep_id),
     unique (pool_id, position)
 );
@@ -131,6 +133,7 @@ create table assignment (
     eligible   text[],                                             -- null: all who share
     rule_id    text,
     reason     text not null,
+    counts     boolean not null default true,                      -- false: kept or returned without touching credit
     actor      text not null,
     config     integer,
     at         timestamptz not null default clock_timestamp(),
@@ -138,7 +141,7 @@ create table assignment (
     check ((pool_id is null) = (seq is null)),
     check ((kind = 'owner') = (pool_id is null)),
     check ((kind in ('turn', 'credit', 'kept', 'returned', 'owner')) = (lead_id is not null)),
-    check ((kind in ('turn', 'paid')) = (share_hash is not null))
+    check ((kind in ('turn', 'paid', 'joined', 'left')) = (share_hash is not null))
 );
 create index assignment_lead on assignment (lead_id) where lead_id is not null;
 create table credit (
