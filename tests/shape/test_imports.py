@@ -50,6 +50,7 @@ def test_the_house_keeps_its_contracts():
 
 def test_arrows_that_point_down_are_fine(skeleton):
     write(skeleton, "flow/route.py", "import asyncio\nfrom fairturn.decide import fairness\nfrom fairturn import ports")
+    write(skeleton, "ports/__init__.py", "from fairturn.decide import fairness")
     write(skeleton, "decide/fairness.py", "import math\nfrom fairturn import model")
     write(skeleton, "assemble/__init__.py", "from fairturn.stores import postgres\nfrom fairturn import dashboard")
     write(skeleton, "stores/postgres.py", "import asyncpg\nfrom fairturn import ports")
