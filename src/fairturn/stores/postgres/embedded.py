@@ -1,0 +1,361 @@
+"""PostgreSQL of our own: started, found again, and stopped, in a data directory.
+
+The server is a daemon. It outlives a Fairturn that was killed, and the next one on the same data finds it. Whoever
+holds the lock of the data directory starts and stops it; everybody else (child processes, `fairturn db status`)
+connects by the DSN. It listens on a unix socket in a 0700 folder and on nothing else.
+
+What `start` meets, and does:
+
+    no cluster                     initdb beside its final place, then a rename: half a cluster never has the name
+    postmaster.pid, process gone   the file is removed, the server started; it recovers by itself
+    pid of another program         the same; the other program is never signalled
+    server answers, same settings  used as it is
+    server answers, others         stopped and started with the new ones (or the new programs)
+    server starts, recovers, stops waited for
+    server without its socket      stopped by a signal, started
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import shlex
+import shutil
+import signal
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Literal
+
+import asyncpg
+
+from fairturn.errors import StoreError, StoreUnavailable
+from fairturn.stores.postgres.server import binaries, configuration, lock, postmaster, startlog
+from fairturn.stores.postgres.server.binaries import Binaries
+from fairturn.stores.postgres.server.places import (
+    Places,
+    default_data_dir,
+    existing,
+    make_data_dir,
+    prepare,
+    socket_dir,
+)
+from fairturn.stores.postgres.server.postmaster import DATABASE, USER, Answer, PidFile
+
+__all__ = ["Embedded", "Mode", "Status", "attach", "default_data_dir", "discard", "start", "status", "stop"]
+
+Mode = Literal["fast", "smart", "immediate"]
+_NONE: Mapping[str, str] = MappingProxyType({})
+_NAP = 0.1
+# Backends of a postmaster that was killed leave at their next look at its pipe; until then PostgreSQL refuses to start.
+_ORPHANS = 30.0
+
+
+class Embedded:
+    """A running server. `pid` is its postmaster's."""
+
+    def __init__(self, places: Places, file: PidFile, dsn: str, held: lock.DataLock | None) -> None:
+        self.data = places.data
+        self.pid = file.pid
+        self.dsn = dsn  # libpq's form; asyncpg.connect and psql take it, child processes too
+        self._places = places
+        self._file = file
+        self._lock = held
+        self._stopped = False
+
+    @property
+    def url(self) -> str:
+        return self.dsn
+
+    def dsn_of(self, database: str) -> str:
+        """The DSN of another database of this server."""
+        return self._file.dsn(database) or ""
+
+    @property
+    def owns(self) -> bool:
+        """Whether we hold the lock of the data directory, and so may stop the server."""
+        return self._lock is not None
+
+    async def stop(self, mode: Mode = "fast", *, timeout: float = 60) -> None:
+        """Stop the server, wait until it is gone, and release the data directory. Again: nothing.
+
+        Raises:
+            StoreError: we do not hold the lock, so it is another's to stop.
+            StoreUnavailable: it is still stopping after `timeout` seconds; the lock is released all the same.
+        """
+        if self._lock is None:
+            if self._stopped:
+                return
+            raise StoreError(f"The server of {self.data} is stopped by the Fairturn that holds its lock, not by us.")
+        try:
+            await _halt(self._places, mode, timeout)
+        finally:
+            self._lock.release()
+            self._lock = None
+            self._stopped = True
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """What can be said of a data directory without its lock."""
+
+    data: Path
+    state: Literal["absent", "stopped", "running", "busy"]  # busy: it starts, recovers or stops
+    holder: int | None  # pid of the Fairturn that holds the lock; 0 if it has not written it yet
+    pid: int | None  # of the postmaster
+    dsn: str | None
+
+
+async def start(data: Path, *, settings: Mapping[str, str] = _NONE, timeout: float = 120) -> Embedded:
+    """Start, or find, the server of this data directory, and hold its lock. `settings` are PostgreSQL's, over ours.
+
+    Raises:
+        DataInUse: another Fairturn holds the directory; the message names its pid.
+        StoreUnavailable: not ready after `timeout` seconds (a long recovery goes on by itself: start again).
+        StoreError: it cannot start; with the last lines of its log.
+    """
+    data = data.expanduser().resolve()
+    make_data_dir(data)
+    held = await lock.take(data)
+    try:
+        places, file, dsn = await _start(data, settings, time.monotonic() + timeout)
+    except BaseException:
+        held.release()
+        raise
+    return Embedded(places, file, dsn, held)
+
+
+async def attach(data: Path) -> Embedded:
+    """The running server of this data directory, without its lock.
+
+    Raises:
+        StoreUnavailable: no server answers for these data.
+    """
+    data = data.expanduser().resolve()
+    places = existing(data)
+    file = postmaster.read_pid_file(places.pgdata) if places else None
+    if places and file and await postmaster.ask(places, file) is Answer.OURS:
+        return Embedded(places, file, file.dsn() or "", None)
+    raise StoreUnavailable(
+        f"No PostgreSQL runs for {data}. Start Fairturn (`fairturn serve`), or name its data directory."
+    )
+
+
+async def status(data: Path) -> Status:
+    """Look, without the lock and without changing anything."""
+    data = data.expanduser().resolve()
+    if not data.is_dir():
+        return Status(data, "absent", None, None, None)
+    holder = lock.holder(data)
+    places = existing(data)
+    if places is None:
+        return Status(data, "absent", holder, None, None)
+    file = postmaster.read_pid_file(places.pgdata)
+    if file is None or not postmaster.is_postmaster(file.pid, places.pgdata):
+        return Status(data, "stopped", holder, None, None)
+    ready = await postmaster.ask(places, file) is Answer.OURS
+    return Status(data, "running" if ready else "busy", holder, file.pid, file.dsn() if ready else None)
+
+
+async def stop(data: Path, mode: Mode = "fast", *, timeout: float = 60) -> bool:
+    """Stop a server that no Fairturn holds (its owner was killed). Whether there was one.
+
+    Raises:
+        DataInUse: a living Fairturn holds it: stop that.
+        StoreUnavailable: still stopping after `timeout` seconds.
+    """
+    data = data.expanduser().resolve()
+    if not data.is_dir():
+        return False
+    held = await lock.take(data)
+    try:
+        places = existing(data)
+        return places is not None and await _halt(places, mode, timeout)
+    finally:
+        held.release()
+
+
+async def discard(data: Path) -> None:
+    """Stop the server and delete its data, for demos and tests. Other files in the folder are left.
+
+    Raises:
+        DataInUse: a living Fairturn holds it.
+    """
+    data = data.expanduser().resolve()
+    if not data.is_dir():
+        return
+    held = await lock.take(data)
+    try:
+        places = existing(data)
+        if places is not None:
+            await _halt(places, "immediate", 30)
+            sockets = socket_dir(places)
+            for path in (places.pgdata, sockets):
+                await asyncio.to_thread(shutil.rmtree, path, ignore_errors=True)
+            places.config.unlink(missing_ok=True)
+            if places.home != data:
+                places.home.rmdir()
+        if (data / "pgdata").is_symlink():
+            (data / "pgdata").unlink()
+    finally:
+        held.release()
+    lock.remove(data)
+    with contextlib.suppress(OSError):
+        data.rmdir()
+
+
+async def _start(data: Path, settings: Mapping[str, str], deadline: float) -> tuple[Places, PidFile, str]:
+    places = await asyncio.to_thread(prepare, data)
+    if set(str(places.home)) & set('"$`\\\n'):  # pg_ctl hands the path to sh, within double quotes
+        raise StoreError(f"The data directory {places.home} has a character that pg_ctl cannot take. Choose another.")
+    programs = await asyncio.to_thread(binaries.runnable_by, places.account, binaries.installed())
+    text = configuration.render(settings, programs)
+    await _initialise(places, programs, sync=settings.get("fsync") != "off")
+    file = await _find(places, deadline)
+    if file is not None and not configuration.same(places.config, text):
+        await _halt(places, "fast", max(1.0, deadline - time.monotonic()))
+        file = None
+    try:
+        if file is None:
+            configuration.write(places.config, text)
+            file = await _launch(places, programs, deadline)
+        dsn = await _own_database(file)
+    except StoreUnavailable:
+        raise
+    except BaseException:
+        # Cancelled (Ctrl-C) or refused: the server is no use to anybody, and nobody would stop it.
+        with contextlib.suppress(StoreError):
+            await _halt(places, "fast", 10)
+        raise
+    return places, file, dsn
+
+
+async def _initialise(places: Places, programs: Binaries, *, sync: bool) -> None:
+    """initdb, unless the cluster is there. Raises StoreError if what is there is none of ours."""
+    pgdata = places.pgdata
+    for half in places.home.glob("pgdata.new-*"):  # a start that was killed within initdb
+        await asyncio.to_thread(shutil.rmtree, half, ignore_errors=True)
+    if pgdata.is_dir() and any(pgdata.iterdir()):
+        version = pgdata / "PG_VERSION"
+        found = version.read_text().strip() if version.exists() else ""
+        if not found:
+            raise StoreError(f"{pgdata} holds files, but no PostgreSQL data. Move them away to begin anew.")
+        if found != str(binaries.MAJOR):
+            raise StoreError(
+                f"{pgdata} was made by PostgreSQL {found}, and this Fairturn brings {binaries.MAJOR}. Move the data "
+                "with pg_dump of the old release or with pg_upgrade."
+            )
+        return
+    new = Path(tempfile.mkdtemp(prefix="pgdata.new-", dir=places.home))
+    places.account.give(new)
+    argv = [programs.program("initdb"), "-D", str(new), f"--username={USER}", "--encoding=UTF8", "--locale=C"]
+    argv += ["--locale-provider=builtin", "--builtin-locale=C.UTF-8"]  # the same order of text on every system
+    argv += ["--auth-local=trust", "--auth-host=reject"]  # the socket's folder is 0700; TCP is a decision of its own
+    argv += ["--no-instructions"] if sync else ["--no-instructions", "--no-sync"]
+    code, said = await postmaster.run(places.account, argv, 300)
+    if code != 0:
+        await asyncio.to_thread(shutil.rmtree, new, ignore_errors=True)
+        raise StoreError(f"initdb could not make a database in {places.home}:\n{said[-2000:]}")
+    if pgdata.is_dir():
+        pgdata.rmdir()
+    new.rename(pgdata)
+
+
+async def _find(places: Places, deadline: float) -> PidFile | None:
+    """The running server, once it answers; None if there is none, with no postmaster.pid left to hinder a start."""
+    asked_to_stop = False
+    empty = 0
+    while True:
+        file = postmaster.read_pid_file(places.pgdata)
+        if file is None and (places.pgdata / "postmaster.pid").exists() and empty < 3:
+            empty += 1  # created, not yet written
+        elif file is None or not postmaster.is_postmaster(file.pid, places.pgdata):
+            # PostgreSQL would take a living process of its own user for a postmaster, and refuse. Should one live
+            # after all, its shared memory (found by the folder's inode, not by this file) still keeps a second out.
+            (places.pgdata / "postmaster.pid").unlink(missing_ok=True)
+            return None
+        else:
+            answer = await postmaster.ask(places, file)
+            if answer is Answer.OURS:
+                return file
+            if answer is Answer.SILENT and file.status == "ready" and not asked_to_stop:
+                os.kill(file.pid, signal.SIGINT)
+                asked_to_stop = True
+        if time.monotonic() > deadline:
+            raise StoreUnavailable(
+                f"PostgreSQL of {places.data} (process {file.pid if file else '?'}) is still starting, recovering or "
+                "stopping. It goes on by itself: try again in a while."
+            )
+        await asyncio.sleep(_NAP)
+
+
+async def _launch(places: Places, programs: Binaries, deadline: float) -> PidFile:
+    options = ["-c", f"config_file={places.config}", "-c", f"unix_socket_directories={socket_dir(places)}"]
+    seconds = max(1, round(deadline - time.monotonic()))
+    argv = [programs.program("pg_ctl"), "start", "-D", str(places.pgdata), "-l", str(places.startup_log)]
+    argv += ["-w", "-t", str(seconds), "-s", "-o", shlex.join(options)]
+    orphans_until = min(deadline, time.monotonic() + _ORPHANS)
+    while True:
+        marks = startlog.marks(places)
+        code, said = await postmaster.run(places.account, argv, seconds + 10)
+        found = await _after_launch(places, code, seconds)
+        if found is not None:
+            return found
+        lines = startlog.since(places, marks)
+        kept_out = "pre-existing shared memory block" in lines or 'lock file "postmaster.pid"' in lines
+        if kept_out and time.monotonic() < orphans_until:
+            await asyncio.sleep(_NAP)
+            found = await _find(places, deadline)  # somebody else's start, overtaking ours
+            if found is not None:
+                return found
+            continue
+        raise StoreError(
+            f"PostgreSQL did not start in {places.pgdata}. {said}\nThe last lines of its log:\n{lines or '(none)'}"
+        )
+
+
+async def _after_launch(places: Places, code: int, seconds: int) -> PidFile | None:
+    file = postmaster.read_pid_file(places.pgdata)
+    alive = file is not None and postmaster.is_postmaster(file.pid, places.pgdata)
+    if code == 0 and alive:
+        return file
+    if alive:
+        raise StoreUnavailable(
+            f"PostgreSQL of {places.data} is not ready after {seconds} s; it recovers from an unclean stop. It goes on "
+            f"by itself: start again in a while. Its log: {places.pgdata / 'log'}"
+        )
+    return None
+
+
+async def _halt(places: Places, mode: Mode, timeout: float) -> bool:
+    """Stop the server if it runs; whether it did. The pid is signalled only if it runs PostgreSQL on these data."""
+    file = postmaster.read_pid_file(places.pgdata)
+    if file is None or not postmaster.is_postmaster(file.pid, places.pgdata):
+        return False
+    programs = await asyncio.to_thread(binaries.runnable_by, places.account, binaries.installed())
+    argv = [programs.program("pg_ctl"), "stop", "-D", str(places.pgdata), "-m", mode, "-s", "-w"]
+    code, said = await postmaster.run(places.account, [*argv, "-t", str(max(1, round(timeout)))], timeout + 10)
+    if code != 0 and postmaster.is_postmaster(file.pid, places.pgdata):
+        raise StoreUnavailable(f"PostgreSQL (process {file.pid}) is still stopping after {timeout:.0f} s. {said}")
+    return True
+
+
+async def _own_database(file: PidFile) -> str:
+    """The DSN of our database, created at the first start."""
+    dsn, maintenance = file.dsn(), file.dsn("postgres")
+    if dsn is None or maintenance is None:
+        raise StoreError(f"PostgreSQL (process {file.pid}) runs without a unix socket; Fairturn needs one.")
+    try:
+        connection = await asyncpg.connect(maintenance, timeout=30)
+        try:
+            if not await connection.fetchval("SELECT true FROM pg_database WHERE datname = $1", DATABASE):
+                await connection.execute(f'CREATE DATABASE "{DATABASE}"')
+        finally:
+            await connection.close()
+    except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+        raise StoreError(f"PostgreSQL runs, but refuses us: {error}") from error
+    return dsn

@@ -1,0 +1,103 @@
+"""A real PostgreSQL for the tests: one cluster per process, one migrated template, one clone of it per test.
+
+async def test_something(database: str): connection = await asyncpg.connect(database)
+"""
+
+import asyncio
+import concurrent.futures
+import contextlib
+import functools
+import itertools
+import shutil
+import tempfile
+import uuid
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import pytest
+
+from fairturn.errors import FairturnError
+from fairturn.stores.postgres import embedded, migrate
+
+# Nothing in a test outlives the machine, so nothing is flushed. Collector, autovacuum and I/O workers would only take
+# the two cores from the tests.
+TEST_SETTINGS = {
+    "fsync": "off",
+    "synchronous_commit": "off",
+    "full_page_writes": "off",
+    "shared_buffers": "64MB",
+    "io_method": "sync",
+    "autovacuum": "off",
+    "logging_collector": "off",
+}
+_TEMPLATE = "fairturn_template"
+_numbers = itertools.count(1)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):
+        # xdist would make this id itself, but only for its workers; the controller cleans up behind them.
+        config.option.testrunuid = getattr(config.option, "testrunuid", None) or uuid.uuid4().hex
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Whatever a crashed worker left behind goes now; in the usual case there is nothing."""
+    folder = _folder(config)
+    if hasattr(config, "workerinput") or not folder.is_dir():
+        return
+    for data in folder.iterdir():
+        with contextlib.suppress(FairturnError):
+            _apart(functools.partial(embedded.discard, data))
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _folder(config: pytest.Config) -> Path:
+    """The session's own folder, the same for the controller and its workers."""
+    worker = getattr(config, "workerinput", None)
+    mark = worker["testrunuid"] if worker else config.option.testrunuid
+    return Path(tempfile.gettempdir()) / f"fairturn-tests-{mark[:12]}"
+
+
+def _apart(work: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
+    """Run it on a loop of its own in a thread of its own: pytest-asyncio's loops stay as they are."""
+    with concurrent.futures.ThreadPoolExecutor(1) as thread:
+        return thread.submit(lambda: asyncio.run(work())).result()
+
+
+@pytest.fixture(scope="session")
+def postgres_cluster(request: pytest.FixtureRequest, worker_id: str) -> Iterator[embedded.Embedded]:
+    """This process's cluster, with the migrated template. Tests that stop or break a server start their own."""
+    data = _folder(request.config) / worker_id
+
+    async def start() -> embedded.Embedded:
+        cluster = await embedded.start(data, settings=TEST_SETTINGS)
+        await _execute(cluster.dsn, f'CREATE DATABASE "{_TEMPLATE}"')
+        await migrate.migrate(cluster.dsn_of(_TEMPLATE))
+        return cluster
+
+    async def stop() -> None:
+        await cluster.stop("immediate")
+        await embedded.discard(data)
+
+    cluster: embedded.Embedded = _apart(start)
+    yield cluster
+    _apart(stop)
+
+
+@pytest.fixture
+async def database(postgres_cluster: embedded.Embedded) -> AsyncIterator[str]:
+    """The DSN of a migrated, empty database of this test's own."""
+    name = f"t{next(_numbers)}"
+    await _execute(postgres_cluster.dsn, f'CREATE DATABASE "{name}" TEMPLATE "{_TEMPLATE}"')
+    yield postgres_cluster.dsn_of(name)
+    await _execute(postgres_cluster.dsn, f'DROP DATABASE "{name}" WITH (FORCE)')
+
+
+async def _execute(dsn: str, sql: str) -> None:
+    connection = await asyncpg.connect(dsn)
+    try:
+        await connection.execute(sql)
+    finally:
+        await connection.close()
