@@ -79,6 +79,7 @@ $(READY): requirements/dev.txt requirements/uv.txt pyproject.toml sims/pyproject
 	  echo "setting up .venv with $$("$$found" -V)"; \
 	  "$$found" -m venv --clear $(VENV) || exit 1; \
 	fi
+	echo 'installing what requirements/dev.txt pins'
 	$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/uv.txt
 	$(BIN)/uv pip install --quiet -p $(PY) --require-hashes -r requirements/dev.txt
 	$(BIN)/uv pip install --quiet -p $(PY) --no-deps --no-build-isolation -e . -e sims

@@ -2,9 +2,12 @@
 
 import re
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[2]
 LOCKS = sorted((ROOT / "requirements").glob("*.txt"))
@@ -56,6 +59,25 @@ def test_what_runs_and_what_checks_agree_on_versions():
         for f in ("run.txt", "dev.txt")
     )
     assert run <= dev
+
+
+def test_the_locks_hold_what_the_projects_ask_for():
+    """A dependency that was added, or a floor that was raised, without `make lock`."""
+    router, simulators = (
+        tomllib.loads((ROOT / name).read_text()) for name in ("pyproject.toml", "sims/pyproject.toml")
+    )
+    run = [*router["project"]["dependencies"], *simulators["project"]["dependencies"]]
+    assert not missing(run, ROOT / "requirements/run.txt")
+    assert not missing([*run, *router["dependency-groups"]["dev"]], ROOT / "requirements/dev.txt")
+
+
+def missing(wanted: list[str], lock: Path) -> list[str]:
+    pins = {
+        canonicalize_name(name): version
+        for name, version in re.findall(r"^([\w.-]+)==([^\s;]+)", lock.read_text(), re.MULTILINE)
+    }
+    asked = [Requirement(text) for text in wanted]
+    return [str(need) for need in asked if not need.specifier.contains(pins.get(canonicalize_name(need.name), "0"))]
 
 
 def test_links_lead_somewhere(tracked):
