@@ -14,7 +14,7 @@ EXEMPTION = re.compile(
 
 
 def test_exemptions_name_their_rule_and_their_reason():
-    """The reason stands behind the mark, in a comment just above, or at an earlier mark of the same rule in the module."""
+    """The reason stands behind the mark, in a comment above, or at an earlier mark of the same rule in the module."""
     bare = []
     for path in MODULES:
         reasoned: set[str] = set()
