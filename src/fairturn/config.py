@@ -37,14 +37,15 @@ class Frozen(BaseModel):
 
 
 class Hmac(Frozen):
-    """A keyed digest over the raw bytes. `signed` is a template of {body} {timestamp} {id} {method} {url} and literals."""
+    """A keyed digest over the raw bytes. `signed` is a template of {body} {timestamp} {id} {method} {url} and text."""
 
     type: Literal["hmac"] = "hmac"
     header: str  # the header that carries the signature
     secrets: tuple[str, ...] = Field(min_length=1)  # "env:NAME" or "file:/path"; several while rotating
     algorithm: Literal["sha1", "sha256", "sha512"] = "sha256"
     encoding: Literal["hex", "base64"] = "hex"
-    format: Literal["bare", "prefix", "pairs", "list"] = "bare"  # value | sha256=value | t=..,v1=value | v1,value v1,value
+    # bare: value; prefix: sha256=value; pairs: t=..,v1=value; list: v1,value v1,value
+    format: Literal["bare", "prefix", "pairs", "list"] = "bare"
     prefix: str = ""  # the prefix ("sha256="), the pair's name ("v1") or the list's mark ("v1")
     signed: str = "{body}"
     key: Literal["text", "base64"] = "text"  # how the secret's text becomes key bytes

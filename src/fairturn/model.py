@@ -1,4 +1,7 @@
-"""The words that two rooms share: frozen nouns. Times are aware datetimes in UTC unless a name says `_us` (microseconds)."""
+"""The words that two rooms share: frozen nouns.
+
+Times are aware datetimes in UTC unless a name says `_us` (microseconds).
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
-
 
 Lane = Literal["batch", "sync"]
 FieldValue = str | int | float | bool | None

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from importlib.resources import files
 from types import SimpleNamespace
+from typing import Self
 
 import asyncpg
 import orjson
@@ -68,7 +69,7 @@ def mapped_errors() -> Iterator[None]:
         OSError,
         TimeoutError,
     ) as error:
-        raise StoreUnavailable(f"PostgreSQL is not available: {error or type(error).__name__}") from error
+        raise StoreUnavailable(f"PostgreSQL is not available: {str(error) or type(error).__name__}") from error
     except asyncpg.PostgresError as error:
         raise StoreError(f"PostgreSQL refused: {error} ({error.sqlstate})") from error
 
@@ -93,7 +94,7 @@ class Database:
     def __repr__(self) -> str:
         return f"Database(size={self._size})"
 
-    async def open(self) -> Database:
+    async def open(self) -> Self:
         with mapped_errors():
             self._pool = await asyncpg.create_pool(
                 self._dsn,
@@ -115,7 +116,7 @@ class Database:
             except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
                 pool.terminate()
 
-    async def __aenter__(self) -> Database:
+    async def __aenter__(self) -> Self:
         return await self.open()
 
     async def __aexit__(self, *_: object) -> None:
@@ -134,6 +135,5 @@ class Database:
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Connection]:
         """READ COMMITTED; rolled back when the block raises."""
-        async with self.connection() as connection:
-            async with connection.transaction():
-                yield connection
+        async with self.connection() as connection, connection.transaction():
+            yield connection

@@ -48,10 +48,11 @@ class SchemaStatus:
 
 def known() -> tuple[Migration, ...]:
     """The migrations that this release brings, in order."""
-    found = []
-    for entry in files(__package__).joinpath("migrations").iterdir():
-        if match := FILE.fullmatch(entry.name):
-            found.append(Migration(int(match[1]), match[2], entry.read_text(encoding="utf-8")))
+    found = [
+        Migration(int(match[1]), match[2], entry.read_text(encoding="utf-8"))
+        for entry in files(__package__).joinpath("migrations").iterdir()
+        if (match := FILE.fullmatch(entry.name))
+    ]
     return tuple(sorted(found, key=lambda migration: migration.id))
 
 
@@ -63,7 +64,7 @@ def judge(known_ids: tuple[int, ...], applied: dict[int, bool]) -> SchemaStatus:
     if breaking:
         refused = (
             f"The database was migrated to step {breaking[-1]} by a newer Fairturn, and that step breaks this one "
-            f"(which knows steps up to {max(known_ids)}). Install the newer release, or restore a backup from before it."
+            f"(it knows steps up to {max(known_ids)}). Install the newer release, or restore a backup from before it."
         )
     pending = tuple(number for number in known_ids if number not in applied)
     return SchemaStatus(tuple(sorted(applied)), pending, unknown, refused)
