@@ -10,7 +10,7 @@ What lies outside the rotation is kept as credit, so that it cannot bend it. A t
 owner who keeps a lead owes it. A settlement (one owed lead given, one debt paid) comes at most once per member in any n
 leads of the pool, n being the members who share; never at two leads running, and an owed lead never to the rep of the
 lead before, while another is eligible. Owed and debt of one rep cancel as they meet: the `kept` or `returned` row
-settles the older one and opens nothing, so a rep never has both.
+closes the older one and opens nothing, so a rep never has both.
 """
 
 from collections import deque
@@ -95,7 +95,7 @@ def leave(facts: PoolFacts, rep: str) -> Fold:
         )
     )
     entry = books.write("left", rep, None, "left the pool; the balance went to those who stay", shares=stay)
-    books.closed += [Settled(c, entry.seq, "dropped") for c in facts.credits if c.rep == rep]
+    books.closed += [Settled(c, entry.seq, "left") for c in facts.credits if c.rep == rep]
     return books.fold()
 
 
@@ -188,7 +188,7 @@ class _Books:
         debts = self.debts.get(rep)
         entry = self.write("returned", rep, lead, reason, counts=owes)
         if owes and debts:
-            self._close(debts.popleft(), entry.seq, "settled")
+            self._close(debts.popleft(), entry.seq, "cancelled")
         elif owes:
             self._open(Credit(None, rep, "owed", entry.seq))
 
@@ -248,7 +248,7 @@ class _Books:
         if not counts:
             return
         if owed := self.owed.get(rep):
-            self._close(owed.popleft(), entry.seq, "settled")
+            self._close(owed.popleft(), entry.seq, "cancelled")
             return
         self._open(Credit(None, rep, "debt", entry.seq))
         debts = self.debts[rep]
@@ -280,7 +280,7 @@ class _Books:
         self._book(credit)
         self.opened[id(credit)] = credit
 
-    def _close(self, credit: Credit, seq: int, how: Literal["settled", "forgiven"]) -> None:
+    def _close(self, credit: Credit, seq: int, how: Literal["settled", "cancelled", "forgiven"]) -> None:
         if self.opened.pop(id(credit), None) is None:
             self.closed.append(Settled(credit, seq, how))
 

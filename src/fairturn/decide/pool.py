@@ -27,7 +27,7 @@ class Settled:
 
     credit: Credit
     seq: int  # the entry that closed it
-    how: Literal["settled", "forgiven", "dropped"]  # dropped: its rep left the pool
+    how: Literal["settled", "cancelled", "forgiven", "left"]  # cancelled: by its opposite; left: its rep did
 
 
 @dataclass(frozen=True, slots=True)
