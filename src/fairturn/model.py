@@ -134,6 +134,7 @@ class Outgoing:
     oldest_event_at: datetime
     confirmed: Mapping[str, object] | None  # the record as the CRM last confirmed it
     shadow: bool = False
+    first_try_at: datetime | None = None  # of the attempts since the last success
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +160,7 @@ class Refused:
     code: str
     message: str
     fields: tuple[str, ...] = ()
+    owner_fault: bool = False  # the CRM does not take this owner; the rest of the record may be fine
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +194,8 @@ class Answer:
     calls: int = 1  # data requests used
     quota_used: int | None = None
     quota_max: int | None = None
+    same: frozenset[str] = frozenset()  # keys not sent: the record equals the one last confirmed
+    shadow: frozenset[str] = frozenset()  # keys not sent: shadow mode
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Protocol
+from typing import Literal, Protocol
 from uuid import UUID
 
-from fairturn.decide.fairness import Fold, PoolFacts
-from fairturn.model import Answer, Arrival, Assigned, Batch, Event, Key, Lead, Ripening, Verdict
+from fairturn.decide.pool import Fold, PoolFacts
+from fairturn.model import Answer, Arrival, Assigned, Batch, Event, Key, Lead, Outgoing, Refused, Ripening, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +48,7 @@ class Taken:
     now: datetime  # PostgreSQL's
     events: tuple[Event, ...]
     due: tuple[int, ...]  # leads whose wait_for ran out, locked
+    paused: Mapping[str, str]  # rep -> why
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,18 @@ class Bound:
     """What the batch's keys lead to, locked."""
 
     leads: Mapping[bytes, int]  # key digest -> lead id; absent: no lead yet
-    signals: tuple[Event, ...]  # events that waited for one of these keys
+    signals: tuple[Event, ...]  # events that waited for one of these keys, locked
+
+
+@dataclass(frozen=True, slots=True)
+class PoolShape:
+    """What the settings say of a pool, for its turn."""
+
+    weights: Mapping[str, int]
+    filtered: Literal["whole", "separate"]
+    sticky: float  # seconds; 0 = off
+    counts: bool
+    max_debt: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,20 +77,20 @@ class Turn:
     config: int  # the version in force
     pools: Mapping[str, PoolFacts]
     held: Mapping[str, tuple[Lead, ...]]  # pool -> held leads, oldest first, locked
-    paused: Mapping[str, str]  # rep -> reason
+    paused: Mapping[str, str]  # rep -> why
 
 
 @dataclass(frozen=True, slots=True)
 class LeadWrite:
-    """A lead as route leaves it. `changed`: its fields differ; `assigned`: the owner is new."""
+    """A lead as route leaves it."""
 
     lead: Lead
     new: bool
-    changed: bool
-    assigned: bool
-    park: Mapping[str, str] | None = None
-    oldest_event_at: datetime | None = None  # of the events merged now
+    changes: bool  # destinations must be told
+    owned: bool = False  # ... of an owner too: assigned, parked or newly held
     owner_rule: bool = False  # assigned by an `owner` rule, outside any pool
+    park: Mapping[str, str] | None = None  # destination -> queue
+    oldest_event_at: datetime | None = None  # of the events merged now
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,21 +98,22 @@ class Routed:
     """Everything one route transaction writes."""
 
     leads: tuple[LeadWrite, ...]
-    keys: Mapping[bytes, int]  # digest -> lead id, where that is new
-    events: Mapping[bytes, int]  # routed event -> lead
-    waiting: Mapping[bytes, tuple[tuple[bytes, ...], datetime]]  # signal -> its keys, when it expires
-    quarantined: Mapping[bytes, str]  # event -> problem
-    folds: Mapping[str, Fold]  # pool -> what the turn did
-    merges: Mapping[int, int]  # younger lead -> older
-    rules: Mapping[int, str]  # lead -> rule, for the assignment's row
-    destinations: tuple[str, ...]  # that get a change for each lead written
     config: int
+    destinations: tuple[str, ...]  # that get a change for each lead written
+    keys: Mapping[bytes, int] = field(default_factory=dict)  # digest -> lead id, where that is new
+    events: Mapping[bytes, int] = field(default_factory=dict)  # routed event -> lead
+    waiting: Mapping[bytes, tuple[Sequence[bytes], datetime]] = field(default_factory=dict)  # signal -> keys, expiry
+    quarantined: Mapping[bytes, str] = field(default_factory=dict)  # event -> problem
+    folds: Mapping[str, Fold] = field(default_factory=dict)  # pool -> what the turn did
+    merges: Mapping[int, int] = field(default_factory=dict)  # younger lead -> older
+    rules: Mapping[int, str] = field(default_factory=dict)  # lead -> rule, for the assignment's row
 
 
 class RouteStep(Protocol):
-    """One route transaction; rolled back when the block raises."""
+    """One route transaction; rolled back when the block raises. Locks in this order: keys, leads, pools, changes."""
 
-    async def take(self, limit: int, only: Sequence[bytes] | None = None) -> Taken: ...
+    async def take(self, limit: int, *, only: Sequence[bytes] | None = None, due: bool = False) -> Taken:
+        """Pending events, or just `only` of them; with `due` the leads whose wait_for ran out instead."""
 
     async def bind(self, keys: Sequence[Key]) -> Bound: ...
 
@@ -112,7 +125,10 @@ class RouteStep(Protocol):
     async def accounts(self, groups: Sequence[Sequence[str]]) -> Sequence[int]:
         """One account id per group of keys that belong together; joins accounts that prove to be one."""
 
-    async def turn(self, pools: Sequence[str], accounts: Sequence[int], held: int) -> Turn: ...
+    async def in_crm(self, leads: Sequence[int]) -> frozenset[int]:
+        """Those that a destination has, or may have."""
+
+    async def turn(self, pools: Mapping[str, PoolShape], accounts: Sequence[int], held: int) -> Turn: ...
 
     async def write(self, routed: Routed) -> None: ...
 
@@ -120,8 +136,10 @@ class RouteStep(Protocol):
 class Router(Protocol):
     def step(self) -> AbstractAsyncContextManager[RouteStep]: ...
 
+    async def quarantine(self, event: bytes, problem: str) -> None: ...
+
     async def pools_to_serve(self) -> Sequence[str]:
-        """Pools with held leads and somebody who could take one."""
+        """Pools with held leads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +149,9 @@ class Lease:
     paused: str | None  # why a person stopped it
     blocked_until: datetime | None
     org: str | None  # pinned at the first answer
+    failures: int = 0  # requests failed in a row
+    failed_hour: int = 0  # writes failed in the last hour, since the ceiling last stopped the destination
+    calls_day: int = 0  # data requests of the last 24 hours
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +176,8 @@ class Ledger(Protocol):
     async def settle(self, batch: Batch, answer: Answer, verdicts: Sequence[Verdict], holder: UUID) -> int:
         """Number of rows that took their verdict; rows that were taken from us meanwhile are left alone."""
 
-    async def block(self, destination: str, seconds: float, cause: str) -> None: ...
+    async def block(self, destination: str, seconds: float | None, cause: str) -> None:
+        """A request failed: nobody sends for `seconds`. None: paused until a person resumes, with a row of history."""
 
     async def recover(self, destination: str) -> int:
         """Rows of requests whose deadline has passed are pending again."""
@@ -169,6 +191,9 @@ class Destination(Protocol):
 
     async def write(self, batch: Batch) -> Answer:
         """Never raises for what the CRM says of a record; DestinationError when no record can have been judged."""
+
+    def draft(self, records: Sequence[Outgoing]) -> Mapping[str, Mapping[str, object] | Refused]:
+        """Key -> the record as `write` would send it, or why it cannot be made. Sends nothing."""
 
     async def org(self) -> str | None: ...
 

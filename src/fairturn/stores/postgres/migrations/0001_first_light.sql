@@ -45,6 +45,15 @@ create table account_key (
     key        text primary key check (length(key) <= 255),
     account_id bigint not null references account (id)
 );
+-- The account that this one was joined into, however often.
+create function account_root(start bigint) returns bigint language sql stable strict as $$
+    with recursive up (id, merged_into) as (
+        select id, merged_into from account where id = start
+        union all
+        select a.id, a.merged_into from up join account a on a.id = up.merged_into
+    )
+    select id from up where merged_into is null
+$$;
 
 -- Leads.
 create sequence lead_id as bigint;
@@ -152,7 +161,7 @@ create table credit (
     lead_id    bigint references lead (id),
     opened_seq bigint not null,
     closed_seq bigint,
-    outcome    text check (outcome in ('settled', 'forgiven', 'dropped')),
+    outcome    text check (outcome in ('settled', 'cancelled', 'forgiven', 'left')),
     check ((closed_seq is null) = (outcome is null))
 );
 create index credit_open on credit (pool_id, id) where closed_seq is null;
@@ -169,6 +178,7 @@ create table destination (
     blocked_until timestamptz,                                     -- outage or limit: nobody sends before
     blocked_cause text,
     failures      integer not null default 0,                      -- requests failed in a row
+    failed_since  timestamptz not null default '-infinity',        -- failed writes count towards the ceiling from here
     check ((paused_at is null) = (paused_by is null))
 );
 create sequence batch_id as bigint;
@@ -197,6 +207,7 @@ create table change (
     confirmed       integer not null default 0,                    -- the last version the CRM confirmed
     record          jsonb,                                         -- as last confirmed
     record_id       text,                                          -- the CRM's
+    external_key    text not null default 'ft-' || replace(gen_random_uuid()::text, '-', ''),  -- ours, in the CRM
     account_id      bigint,
     priority        text not null default 'normal' check (priority in ('high', 'normal', 'bulk')),
     first_event_at  timestamptz,                                   -- oldest event that is not in a request
@@ -209,12 +220,14 @@ create table change (
     message         text,
     failed_at       timestamptz,
     primary key (lead_id, destination_id),
+    unique (destination_id, external_key) deferrable initially deferred,  -- two leads that meet may swap
     check ((state = 'in_flight') = (batch_id is not null)),
     check ((state = 'failed') = (failed_at is not null)),
     check (state <> 'pending' or first_event_at is not null),
     check (confirmed <= version and owner_confirmed <= owner_version and owner_version <= version)
 );
-create index change_pending on change (destination_id, first_event_at) where state = 'pending';
+create index change_pending on change (destination_id, priority, first_event_at) where state = 'pending';
+create index change_due on change (destination_id, due_at) where state = 'pending' and due_at > '-infinity';
 create index change_flying on change (destination_id, batch_id) where state = 'in_flight';
 create index change_failed on change (destination_id, failed_at) where state = 'failed';
 create table write (
