@@ -75,6 +75,7 @@ def is_postmaster(pid: int, pgdata: Path) -> bool:
         except OSError:
             return False
         return words[0].endswith(b"postgres") and os.fsencode(pgdata) in words
+    # No shell, and the one argument of ours is a whole number.
     ps = subprocess.run(["/bin/ps", "-ww", "-o", "args=", "-p", str(pid)], capture_output=True, check=False)  # noqa: S603
     line = ps.stdout.strip()
     return line.split(b" -D ")[0].endswith(b"postgres") and b" -D " + os.fsencode(pgdata) in line
