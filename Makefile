@@ -8,6 +8,7 @@ READY = $(VENV)/.ready
 PY    = $(BIN)/python
 ARGS  =
 JOBS  = 2
+TYPED = src sims/src tests $(wildcard bench)
 
 .PHONY: help setup check test demo bench docs lock format clean
 .SILENT:
@@ -27,7 +28,7 @@ check: $(READY)
 	try() { echo "$$1"; shift; "$$@" >$(VENV)/said 2>&1 || { failed=1; cat $(VENV)/said; }; }; \
 	try 'ruff'         $(BIN)/ruff check --quiet --output-format concise .; \
 	try 'ruff format'  $(BIN)/ruff format --check --quiet --output-format concise .; \
-	try 'mypy'         $(BIN)/mypy --no-error-summary; \
+	try 'mypy'         $(BIN)/mypy --no-error-summary $(TYPED); \
 	try 'lint-imports' $(BIN)/lint-imports --no-logo; \
 	[ -z "$$failed" ] || { echo 'make format mends what can be mended by itself.'; exit 1; }
 

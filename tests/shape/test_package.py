@@ -1,11 +1,16 @@
 """What pip installs is all that is needed: SQL, templates and type marks travel inside the wheel."""
 
+import ast
 import subprocess
 import sys
+import tomllib
 import zipfile
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 import crmsim
 import fairturn
@@ -53,3 +58,32 @@ def test_the_licence_travels_and_the_command_is_there(wheels):
 
 def test_router_and_simulators_are_released_together():
     assert fairturn.__version__ == crmsim.__version__
+
+
+@pytest.mark.parametrize(("source", "project"), [("src/fairturn", "."), ("sims/src/crmsim", "sims")])
+def test_what_is_imported_is_declared(source, project):
+    """A package that comes along with another one today may stay away tomorrow."""
+    declared = {
+        canonicalize_name(Requirement(text).name)
+        for text in tomllib.loads((ROOT / project / "pyproject.toml").read_text())["project"]["dependencies"]
+    }
+    origins = packages_distributions()
+    undeclared = {
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in (ROOT / source).rglob("*.py")
+        for name in imported(ast.parse(path.read_text()))
+        if name not in sys.stdlib_module_names | {"fairturn", "crmsim"}
+        and not declared & {canonicalize_name(origin) for origin in origins.get(name, [])}
+    }
+    assert not undeclared, "name them in pyproject.toml, then `make lock`:\n" + "\n".join(sorted(undeclared))
+
+
+def imported(tree: ast.Module) -> set[str]:
+    found = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import(names=names):
+                found |= {alias.name.split(".")[0] for alias in names}
+            case ast.ImportFrom(module=str(module), level=0):
+                found.add(module.split(".")[0])
+    return found
