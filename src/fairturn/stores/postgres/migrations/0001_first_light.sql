@@ -236,6 +236,7 @@ create table write (
     destination_id  text not null,
     version         integer not null,
     oldest_event_at timestamptz not null,
+    account_id      bigint,                                        -- as sent: no other request may touch it meanwhile
     owner           text,                                          -- as sent; null = not part of this write
     record          jsonb,                                         -- as sent
     outcome         text check (outcome in ('written', 'refused', 'later', 'unknown', 'shadow', 'same')),
