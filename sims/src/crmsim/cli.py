@@ -1,0 +1,93 @@
+"""`crmsim serve`: the command line."""
+
+import argparse
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from crmsim import __version__
+from crmsim.options import Options
+from crmsim.server import serve
+
+
+def parser() -> argparse.ArgumentParser:
+    top = argparse.ArgumentParser(prog="crmsim", description="Simulated CRMs for tests and demonstrations.")
+    top.add_argument("--version", action="version", version=f"crmsim {__version__}")
+    command = top.add_subparsers(dest="command", required=True).add_parser(
+        "serve",
+        help="run the simulator until SIGTERM",
+        description="Prints one line of JSON with its address when it is ready. All seconds are simulated seconds.",
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    add = command.add_argument
+    add("--host", default="127.0.0.1")
+    add("--port", type=int, default=0, help="0: any free port")
+    add("--time-scale", type=float, default=1.0, help="real seconds for one simulated second; 0.1 is ten times faster")
+    add("--latency", type=float, default=0.5, help="seconds of every data request")
+    add("--latency-per-record", type=float, default=0.01, help="seconds of every record in it")
+    add("--latency-token", type=float, default=0.1, help="seconds of the token endpoint")
+    add("--rng-seed", type=int, default=1, help="of the ids")
+    add("--seed-file", type=Path, help="JSON: users, queues, accounts, leads, contacts, fields, assignment_rule")
+    add("--faults", type=Path, help="JSON: the fault plan")
+    add("--switch", action="append", default=[], metavar="NAME=VALUE", help="see README; may be repeated")
+    add("--client-id", default="crmsim-client", help="of the connected app")
+    add("--client-secret", default=os.environ.get("CRMSIM_CLIENT_SECRET", "crmsim-secret"), help=argparse.SUPPRESS)
+    add("--api-limit", type=int, default=100_000, help="API requests a day")
+    add("--evidence-file", type=Path, help="append the evidence to this file as JSON lines")
+    add("--evidence-requests", type=int, default=20_000, help="requests kept in memory")
+    add("--exit-with-parent", action="store_true", help="end when stdin closes")
+    return top
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Exit code: 0 after a stop, 2 for a wrong command line, seed or plan, 1 for a port that is taken."""
+    top = parser()
+    given = top.parse_args(arguments)
+    try:
+        options = Options(
+            time_scale=given.time_scale,
+            latency=given.latency,
+            latency_per_record=given.latency_per_record,
+            latency_token=given.latency_token,
+            rng_seed=given.rng_seed,
+            client_id=given.client_id,
+            client_secret=given.client_secret,
+            api_limit=given.api_limit,
+            evidence_file=given.evidence_file,
+            evidence_requests=given.evidence_requests,
+            seed=_document(given.seed_file),
+            plan=_document(given.faults),
+            switches=dict(map(_switch, given.switch)),
+        )
+        serve(options, given.host, given.port, exit_with_parent=given.exit_with_parent)
+    except ValueError as trouble:
+        print(f"crmsim: {trouble}", file=sys.stderr)
+        return 2
+    except OSError as trouble:
+        print(f"crmsim: {trouble}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _document(path: Path | None) -> dict[str, Any]:
+    if path is None:
+        return {}
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as trouble:
+        raise ValueError(f"{path}: no JSON: {trouble}") from None
+    if not isinstance(document, dict):
+        raise ValueError(f"{path}: must hold a JSON object")
+    return document
+
+
+def _switch(text: str) -> tuple[str, Any]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise ValueError(f"--switch {text}: write NAME=VALUE")
+    try:
+        return name, json.loads(value)
+    except ValueError:
+        return name, value

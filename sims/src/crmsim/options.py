@@ -1,0 +1,65 @@
+"""How a simulator is set up, and the simulator that a set-up makes."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from crmsim import faults
+from crmsim.clock import Clock
+from crmsim.evidence import Evidence
+from crmsim.salesforce import seeding
+from crmsim.salesforce.locks import LockTable
+from crmsim.salesforce.org import Org
+from crmsim.salesforce.sessions import Sessions
+from crmsim.salesforce.state import Latency, Salesforce, Usage
+from crmsim.salesforce.switches import Switches
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What `crmsim serve` was told."""
+
+    time_scale: float = 1.0
+    latency: float = 0.5
+    latency_per_record: float = 0.01
+    latency_token: float = 0.1
+    rng_seed: int = 1
+    client_id: str = "crmsim-client"
+    client_secret: str = field(default="crmsim-secret", repr=False)
+    api_limit: int = 100_000
+    evidence_file: Path | None = None
+    evidence_requests: int = 20_000
+    seed: Mapping[str, Any] = field(default_factory=dict)
+    plan: Mapping[str, Any] = field(default_factory=dict)
+    switches: Mapping[str, Any] = field(default_factory=dict)
+
+
+def build(options: Options) -> Salesforce:
+    """Raises ValueError with the fault of a seed, a plan or a switch."""
+    sim = Salesforce(
+        clock=Clock(options.time_scale),
+        org=Org(),
+        sessions=Sessions(options.client_id, options.client_secret),
+        evidence=Evidence(options.evidence_requests, options.evidence_file),
+    )
+    start(sim, options)
+    return sim
+
+
+def start(sim: Salesforce, options: Options) -> None:
+    """Bring a simulator to the state of its start. Requests in flight end in the org they began in."""
+    org = Org(options.rng_seed)
+    user = seeding.found(org)
+    switches = Switches()
+    switches.change(options.switches)
+    org.set_lead_account(on=switches.lead_account)
+    if options.seed:
+        seeding.seed(org, options.seed)
+    sim.org, sim.switches, sim.locks = org, switches, LockTable()
+    sim.sessions = Sessions(options.client_id, options.client_secret, user, org.id18)
+    sim.evidence.forget_all()
+    sim.latency = Latency(options.latency, options.latency_per_record, options.latency_token)
+    sim.usage = Usage(options.api_limit)
+    seed, planned = faults.parse(options.plan)
+    sim.plan.install(seed, planned, sim.clock.now())

@@ -1,0 +1,1 @@
+"""Salesforce, to the extent that a lead router meets it."""

@@ -1,0 +1,99 @@
+"""The evidence as one reads it: summary, people, versions, locks."""
+
+from dataclasses import asdict
+from typing import Any
+
+from crmsim.salesforce import ids
+from crmsim.salesforce.org import Org, Version
+from crmsim.salesforce.state import Salesforce
+
+
+def summary(sim: Salesforce) -> dict[str, Any]:
+    """The numbers of a run. `duplicated`: people beyond one per e-mail; `repeats`: versions resent after success."""
+    evidence, totals = sim.evidence, sim.evidence.totals
+    found = people(sim.org)
+    return {
+        "org": sim.org.id18,
+        "time_scale": sim.clock.scale,
+        "latency": asdict(sim.latency),
+        "requests": evidence.count,
+        "requests_dropped": evidence.dropped,
+        "token_requests": totals["token_requests"],
+        "data_requests": totals["read_requests"] + totals["write_requests"],
+        "write_requests": totals["write_requests"],
+        "read_requests": totals["read_requests"],
+        "error_answers": totals["error_answers"],
+        "undelivered": totals["undelivered"],
+        "in_flight": len(evidence.open),
+        "peak_concurrent": evidence.peak,
+        "rows": {name: totals[f"rows_{name}"] for name in ("created", "updated", "refused")},
+        "lock_waits": totals["lock_waits"],
+        "lock_timeouts": totals["lock_timeouts"],
+        "overlaps": totals["overlaps"],
+        "repeats": totals["repeats"],
+        "versions": sim.org.version_count,
+        "records": {name: len(sim.org.live(name)) for name in ("Lead", "Contact", "Account", "User", "Group")},
+        "people": found["emails"],
+        "duplicated": found["duplicated"],
+        "usage": {"used": sim.usage.used, "max": sim.usage.maximum},
+        "faults": sim.plan.report(),
+    }
+
+
+def people(org: Org) -> dict[str, Any]:
+    """Ids of the live people of each e-mail, lower-cased; only those of more than one are listed under `twice`."""
+    by_email: dict[str, list[str]] = {}
+    without = 0
+    for name in ("Lead", "Contact"):
+        for record in org.live(name):
+            email = record.values.get("Email")
+            if email:
+                by_email.setdefault(str(email).casefold(), []).append(record.id18)
+            else:
+                without += 1
+    twice = {email: found for email, found in by_email.items() if len(found) > 1}
+    return {
+        "emails": len(by_email),
+        "without_email": without,
+        "duplicated": sum(len(found) - 1 for found in twice.values()),
+        "twice": twice,
+        "people": by_email,
+    }
+
+
+def versions(org: Org, after: int, limit: int, name: str | None, id_text: str | None) -> list[Version]:
+    id15 = ids.to15(id_text) if id_text else None
+    id18 = ids.to18(id15) if id15 else id_text
+    found = []
+    for version in list(org.versions):
+        if version.seq <= after or (name and version.object.lower() != name.lower()) or (id18 and version.id != id18):
+            continue
+        found.append(version)
+        if len(found) == limit:
+            break
+    return found
+
+
+def records(org: Org, name: str) -> list[dict[str, Any]]:
+    """Current values, with `_version` and `_deleted`. Raises ValueError for an unknown object."""
+    sobject = org.sobject(name)
+    if sobject is None:
+        raise ValueError(f"no object {name!r}")
+    return [
+        record.values | {"_version": record.version, "_deleted": record.deleted}
+        for record in org.by_object[sobject.name].values()
+    ]
+
+
+def locks(sim: Salesforce) -> dict[str, Any]:
+    """Who holds what now, and who waits."""
+    return {
+        "held": [
+            {"record": ids.to18(key), "request": lock.holder, "waiting": [waiter.holder for waiter in lock.waiters]}
+            for key, lock in sim.locks.held.items()
+        ]
+    }
+
+
+def switches(sim: Salesforce) -> dict[str, Any]:
+    return asdict(sim.switches)

@@ -1,0 +1,47 @@
+"""One request on its way through the simulator: what every handler gets."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from crmsim.evidence import Entry
+from crmsim.faults import Fault
+from crmsim.salesforce import answers
+from crmsim.salesforce.answers import ApiError
+from crmsim.salesforce.schema import Sobject
+from crmsim.salesforce.state import Salesforce
+from crmsim.wire import Call
+
+
+@dataclass(slots=True)
+class Exchange:
+    """`user` is the 18-character id of the session's user, empty before the session is checked."""
+
+    sim: Salesforce
+    call: Call
+    entry: Entry
+    fault: Fault | None
+    version: str = ""
+    user: str = ""
+
+    def json_body(self) -> dict[str, Any]:
+        media = (self.call.header("content-type") or "").partition(";")[0].strip().lower()
+        if media != "application/json":
+            raise ApiError(
+                415,
+                "UNSUPPORTED_MEDIA_TYPE",
+                f"Content-Type header specified in HTTP request is not supported: {media or 'none'}",
+            )
+        body = answers.parse_json(self.call.body)
+        if not isinstance(body, dict):
+            raise ApiError(400, "JSON_PARSER_ERROR", "The HTTP entity body must be a JSON object")
+        return body
+
+    def sobject(self, name: str) -> Sobject:
+        found = self.sim.org.sobject(name)
+        if found is None:
+            raise ApiError(404, "NOT_FOUND", "The requested resource does not exist")
+        self.entry.object = found.name
+        return found
+
+    def record_path(self, sobject: Sobject, id18: str) -> str:
+        return f"/services/data/v{self.version}/sobjects/{sobject.name}/{id18}"

@@ -1,0 +1,76 @@
+"""Which handler a path and method mean. A path is matched segment by segment; `{name}` takes any one segment."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+from crmsim.salesforce import composite, oauth, query, single
+from crmsim.wire import Answer
+
+Handler = Callable[..., Awaitable[Answer]]
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """`kind` says what the evidence and the fault plan call such a request."""
+
+    method: str
+    pattern: tuple[str, ...]
+    kind: str
+    handler: Handler
+
+    def match(self, segments: Sequence[str]) -> dict[str, str] | None:
+        if len(segments) != len(self.pattern):
+            return None
+        found = {}
+        for wanted, segment in zip(self.pattern, segments, strict=True):
+            if wanted.startswith("{"):
+                found[wanted[1:-1]] = segment
+            elif wanted != segment:
+                return None
+        return found
+
+
+def _route(method: str, path: str, kind: str, handler: Handler) -> Route:
+    return Route(method, tuple(path.split("/")), kind, handler)
+
+
+DATA = (
+    _route("PATCH", "composite/sobjects/{object}/{field}", "write", composite.upsert),
+    _route("POST", "composite/sobjects", "write", composite.create),
+    _route("PATCH", "composite/sobjects", "write", composite.update),
+    _route("GET", "composite/sobjects/{object}", "read", composite.read),
+    _route("POST", "composite/sobjects/{object}", "read", composite.read),
+    _route("GET", "query", "read", query.query),
+    _route("GET", "query/{locator}", "read", query.more),
+    _route("GET", "limits", "read", query.limits),
+    _route("GET", "sobjects/{object}/describe", "read", query.describe),
+    _route("POST", "sobjects/{object}", "write", single.create),
+    _route("GET", "sobjects/{object}/{id}", "read", single.read),
+    _route("PATCH", "sobjects/{object}/{id}", "write", single.update),
+    _route("DELETE", "sobjects/{object}/{id}", "write", single.delete),
+    _route("GET", "sobjects/{object}/{field}/{value}", "read", single.read_by_key),
+    _route("PATCH", "sobjects/{object}/{field}/{value}", "write", single.upsert),
+)
+OAUTH = (
+    _route("POST", "services/oauth2/token", "token", oauth.token),
+    _route("POST", "services/oauth2/revoke", "token", oauth.revoke),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    route: Route
+    names: dict[str, str]
+
+
+def find(routes: Sequence[Route], method: str, segments: Sequence[str]) -> Found | list[str]:
+    """The route and its names, or the methods that the path allows (none: no such path)."""
+    allowed = []
+    for route in routes:
+        names = route.match(segments)
+        if names is None:
+            continue
+        if route.method == method or (method == "HEAD" and route.method == "GET"):
+            return Found(route, names)
+        allowed.append(route.method)
+    return sorted(set(allowed))

@@ -1,0 +1,46 @@
+"""Everything that one simulated Salesforce is: its org, its clock, its sessions, its faults, its evidence."""
+
+from dataclasses import dataclass, field
+
+from crmsim.clock import Clock
+from crmsim.evidence import Evidence
+from crmsim.faults import FaultPlan
+from crmsim.salesforce.locks import LockTable
+from crmsim.salesforce.org import Org
+from crmsim.salesforce.sessions import Sessions
+from crmsim.salesforce.switches import Switches
+
+
+@dataclass(slots=True)
+class Latency:
+    """Simulated seconds of a data request: `fixed` + `per_record` for each row. `token` is the token endpoint's own."""
+
+    fixed: float = 0.5
+    per_record: float = 0.01
+    token: float = 0.1
+
+
+@dataclass(slots=True)
+class Usage:
+    """The daily API requests of the org. Nothing resets them but the control endpoint: a run is shorter than a day."""
+
+    maximum: int = 100_000
+    used: int = 0
+
+    def header(self) -> dict[str, str]:
+        return {"Sforce-Limit-Info": f"api-usage={self.used}/{self.maximum}"}
+
+
+@dataclass(slots=True)
+class Salesforce:
+    """The simulator's state. Handlers get it whole; `reset` of the control endpoint makes its parts anew."""
+
+    clock: Clock
+    org: Org
+    sessions: Sessions
+    evidence: Evidence
+    latency: Latency = field(default_factory=Latency)
+    usage: Usage = field(default_factory=Usage)
+    switches: Switches = field(default_factory=Switches)
+    locks: LockTable = field(default_factory=LockTable)
+    plan: FaultPlan = field(default_factory=FaultPlan)

@@ -1,0 +1,131 @@
+"""The time that a write takes, and the locks it holds meanwhile.
+
+A request reaches its rows one after the other, `per_record` apart; it takes a row's locks when it reaches the row and
+holds them until its commit, `fixed` seconds after the last row. So a request of one account holds it from start to
+end, the strictest reading for whoever sends two requests of one account at once. Two requests that take the same two
+accounts in different order wait for each other until one's time is over, as in the real org.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from crmsim.clock import stamp
+from crmsim.evidence import RowNote, digest
+from crmsim.salesforce import commit as commits
+from crmsim.salesforce import ids, intents, rules
+from crmsim.salesforce.answers import ApiError
+from crmsim.salesforce.commit import Committed, locked_out
+from crmsim.salesforce.exchange import Exchange
+from crmsim.salesforce.intents import Intent, Job, Row
+from crmsim.salesforce.rules import RowError
+
+
+@dataclass(slots=True)
+class _Held:
+    """What one request holds, what it could not get, and how long it has waited."""
+
+    keys: list[str] = field(default_factory=list)
+    lost: set[str] = field(default_factory=set)
+    waited: float = 0.0
+
+
+async def write(exchange: Exchange, job: Job, rows: Sequence[Row]) -> Committed:
+    """Resolve, wait, lock, commit, and leave the evidence."""
+    sim, entry = exchange.sim, exchange.entry
+    entry.records = len(rows)
+    try:
+        planned = intents.resolve(sim.org, sim.switches, job, rows, stamp())
+    except rules.WrongType as wrong:
+        raise ApiError(400, "JSON_PARSER_ERROR", f"{wrong} at [line:1, column:1]") from None
+    sim.evidence.touch(entry, _accounts(exchange, planned))
+    held = _Held()
+    try:
+        refused = await _work(exchange, planned, held)
+        storage_full = exchange.fault is not None and exchange.fault.kind == "storage_full"
+        done = commits.commit(sim.org, sim.switches, job, planned, refused, stamp(), storage_full=storage_full)
+        notes = [
+            _note(exchange, row, intent, result)
+            for row, intent, result in zip(rows, planned, done.results, strict=True)
+        ]
+        sim.evidence.wrote(entry, notes, [version.json() for version in done.versions], committed=bool(done.versions))
+    finally:
+        for key in held.keys:
+            sim.locks.release(key, entry.n)
+    return done
+
+
+async def _work(exchange: Exchange, planned: Sequence[Intent], held: _Held) -> dict[int, RowError]:
+    """Spend the request's time; the rows whose locks were not to be had, by position."""
+    sim, fault = exchange.sim, exchange.fault
+    started, refused = sim.clock.now(), {}
+    if fault is not None and fault.kind == "lock":
+        refused = _forced(planned, fault.rows)
+    for position, intent in enumerate(planned):
+        if intent.error is not None or position in refused:
+            continue
+        await sim.clock.until(started + held.waited + position * sim.latency.per_record)
+        contended = await _lock_row(exchange, intent, held)
+        if contended is not None:
+            refused[position] = locked_out(contended)
+    slow = fault.seconds if fault is not None and fault.kind == "slow" else 0.0
+    total = len(planned) * sim.latency.per_record + sim.latency.fixed + slow
+    await sim.clock.until(started + held.waited + total)
+    return refused
+
+
+def _forced(planned: Sequence[Intent], count: int | None) -> dict[int, RowError]:
+    """The fault `lock`: rows that fail as if another transaction held their parent, or themselves."""
+    hit = list(enumerate(planned))[:count]
+    return {n: locked_out(_keys(intent)[-1] if _keys(intent) else "001000000000000") for n, intent in hit}
+
+
+def _keys(intent: Intent) -> list[str]:
+    """What the row locks: its own record, then its parents."""
+    return [*((intent.record,) if intent.record else ()), *intent.parents]
+
+
+async def _lock_row(exchange: Exchange, intent: Intent, held: _Held) -> str | None:
+    """Take the row's locks, its own first; the key that was not to be had, or None.
+
+    A key that timed out once in this request is lost to its other rows at once: they do not wait 10 seconds each.
+    """
+    sim, entry = exchange.sim, exchange.entry
+    for key in _keys(intent):
+        if key in held.lost:
+            return key
+        holder = sim.locks.holder(key)
+        if holder == entry.n:
+            continue
+        since = sim.clock.now()
+        got = await sim.locks.take(key, entry.n, sim.clock.real(sim.switches.lock_timeout))
+        if holder is not None:
+            waited = sim.clock.now() - since
+            held.waited += waited
+            wait = {"record": ids.to18(key), "holder": holder, "waited": round(waited, 4), "timed_out": not got}
+            sim.evidence.lock_wait(entry, wait)
+        if not got:
+            held.lost.add(key)
+            return key
+        held.keys.append(key)
+    return None
+
+
+def _accounts(exchange: Exchange, planned: Sequence[Intent]) -> list[str]:
+    """18-character ids of the accounts that the request will lock, as parents or as the records themselves."""
+    org = exchange.sim.org
+    found: dict[str, None] = {}
+    for intent in planned:
+        for key in _keys(intent):
+            if intent.error is None and org.records[key].sobject.name == "Account":
+                found[ids.to18(key)] = None
+    return list(found)
+
+
+def _note(exchange: Exchange, row: Row, intent: Intent, result: commits.RowResult) -> RowNote:
+    outcome = result.error.code if result.error else ("created" if result.created else "updated")
+    account = None
+    record = exchange.sim.org.get(result.id) if result.id else None
+    if record is not None and record.sobject.parents:
+        account = record.values.get(record.sobject.parents[0].name)
+    body = {name: value for name, value in row.raw.items() if name != "attributes"}
+    return RowNote(intent.key, result.id, outcome, account, digest(body))
