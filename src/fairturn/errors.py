@@ -4,6 +4,7 @@ FairturnError
 +-- ConfigError              the settings do not stand; carries one Fault per finding
 +-- RefusedRequest           a request that the door answers with 4xx; carries status and a sentence for the sender
 |   +-- BadSignature         401, the same words whether the source is unknown or the proof is wrong
++-- MappingProblem           an event that cannot be a lead's, whatever the mapping: it is quarantined with the sentence
 +-- Overloaded               503 with Retry-After: the event could not be stored
 +-- StoreError               PostgreSQL said no
 |   +-- StoreUnavailable     no connection, restart, out of disk: try again
@@ -71,6 +72,10 @@ class BadSignature(RefusedRequest):
 
     def __init__(self) -> None:
         super().__init__(401, "The signature or secret of this request does not verify for this source.")
+
+
+class MappingProblem(FairturnError):
+    """The event holds nothing that a lead could be made of; the sentence goes into the quarantine list."""
 
 
 class Overloaded(FairturnError):
