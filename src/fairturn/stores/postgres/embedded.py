@@ -19,13 +19,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
-import shlex
 import shutil
-import signal
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -34,25 +31,22 @@ from typing import Literal
 import asyncpg
 
 from fairturn.errors import StoreError, StoreUnavailable
-from fairturn.stores.postgres.server import binaries, configuration, lock, postmaster, startlog
+from fairturn.stores.postgres.server import binaries, configuration, control, lock, postmaster
 from fairturn.stores.postgres.server.binaries import Binaries
+from fairturn.stores.postgres.server.control import Mode
 from fairturn.stores.postgres.server.places import (
     Places,
     default_data_dir,
     existing,
     make_data_dir,
     prepare,
-    socket_dir,
+    remove_all,
 )
 from fairturn.stores.postgres.server.postmaster import DATABASE, USER, Answer, PidFile
 
 __all__ = ["Embedded", "Mode", "Status", "attach", "default_data_dir", "discard", "start", "status", "stop"]
 
-Mode = Literal["fast", "smart", "immediate"]
 _NONE: Mapping[str, str] = MappingProxyType({})
-_NAP = 0.1
-# Backends of a postmaster that was killed leave at their next look at its pipe; until then PostgreSQL refuses to start.
-_ORPHANS = 30.0
 
 
 class Embedded:
@@ -92,7 +86,7 @@ class Embedded:
                 return
             raise StoreError(f"The server of {self.data} is stopped by the Fairturn that holds its lock, not by us.")
         try:
-            await _halt(self._places, mode, timeout)
+            await control.halt(self._places, mode, timeout)
         finally:
             self._lock.release()
             self._lock = None
@@ -122,7 +116,8 @@ async def start(data: Path, *, settings: Mapping[str, str] = _NONE, timeout: flo
     make_data_dir(data)
     held = await lock.take(data)
     try:
-        places, file, dsn = await _start(data, settings, time.monotonic() + timeout)
+        with _files_of(data):
+            places, file, dsn = await _start(data, settings, time.monotonic() + timeout)
     except BaseException:
         held.release()
         raise
@@ -136,8 +131,9 @@ async def attach(data: Path) -> Embedded:
         StoreUnavailable: no server answers for these data.
     """
     data = data.expanduser().resolve()
-    places = existing(data)
-    file = postmaster.read_pid_file(places.pgdata) if places else None
+    with _files_of(data):
+        places = existing(data)
+        file = postmaster.read_pid_file(places.pgdata) if places else None
     if places and file and await postmaster.ask(places, file) is Answer.OURS:
         return Embedded(places, file, file.dsn() or "", None)
     raise StoreUnavailable(
@@ -151,10 +147,11 @@ async def status(data: Path) -> Status:
     if not data.is_dir():
         return Status(data, "absent", None, None, None)
     holder = lock.holder(data)
-    places = existing(data)
+    with _files_of(data):
+        places = existing(data)
+        file = postmaster.read_pid_file(places.pgdata) if places else None
     if places is None:
         return Status(data, "absent", holder, None, None)
-    file = postmaster.read_pid_file(places.pgdata)
     if file is None or not postmaster.is_postmaster(file.pid, places.pgdata):
         return Status(data, "stopped", holder, None, None)
     ready = await postmaster.ask(places, file) is Answer.OURS
@@ -173,8 +170,9 @@ async def stop(data: Path, mode: Mode = "fast", *, timeout: float = 60) -> bool:
         return False
     held = await lock.take(data)
     try:
-        places = existing(data)
-        return places is not None and await _halt(places, mode, timeout)
+        with _files_of(data):
+            places = existing(data)
+            return places is not None and await control.halt(places, mode, timeout)
     finally:
         held.release()
 
@@ -192,15 +190,9 @@ async def discard(data: Path) -> None:
     try:
         places = existing(data)
         if places is not None:
-            await _halt(places, "immediate", 30)
-            sockets = socket_dir(places)
-            for path in (places.pgdata, sockets):
-                await asyncio.to_thread(shutil.rmtree, path, ignore_errors=True)
-            places.config.unlink(missing_ok=True)
-            if places.home != data:
-                places.home.rmdir()
-        if (data / "pgdata").is_symlink():
-            (data / "pgdata").unlink()
+            await control.halt(places, "immediate", 30)
+            with _files_of(data):
+                await asyncio.to_thread(remove_all, places)
     finally:
         held.release()
     lock.remove(data)
@@ -208,28 +200,37 @@ async def discard(data: Path) -> None:
         data.rmdir()
 
 
+@contextlib.contextmanager
+def _files_of(data: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(f"The data directory {data} cannot be used: {error}. Run Fairturn as its owner.") from error
+
+
 async def _start(data: Path, settings: Mapping[str, str], deadline: float) -> tuple[Places, PidFile, str]:
     places = await asyncio.to_thread(prepare, data)
-    if set(str(places.home)) & set('"$`\\\n'):  # pg_ctl hands the path to sh, within double quotes
-        raise StoreError(f"The data directory {places.home} has a character that pg_ctl cannot take. Choose another.")
     programs = await asyncio.to_thread(binaries.runnable_by, places.account, binaries.installed())
+    for path in (places.home, programs.bin):
+        if set(str(path)) & set('"$`\\\n'):  # pg_ctl hands them to sh, within double quotes
+            raise StoreError(f"{path} has a character in its name that pg_ctl cannot take. Choose another folder.")
     text = configuration.render(settings, programs)
     await _initialise(places, programs, sync=settings.get("fsync") != "off")
-    file = await _find(places, deadline)
+    file = await control.find(places, deadline)
     if file is not None and not configuration.same(places.config, text):
-        await _halt(places, "fast", max(1.0, deadline - time.monotonic()))
+        await control.halt(places, "fast", max(1.0, deadline - time.monotonic()))
         file = None
     try:
         if file is None:
             configuration.write(places.config, text)
-            file = await _launch(places, programs, deadline)
+            file = await control.launch(places, programs, deadline)
         dsn = await _own_database(file)
     except StoreUnavailable:
         raise
     except BaseException:
         # Cancelled (Ctrl-C) or refused: the server is no use to anybody, and nobody would stop it.
         with contextlib.suppress(StoreError):
-            await _halt(places, "fast", 10)
+            await control.halt(places, "fast", 10)
         raise
     return places, file, dsn
 
@@ -263,85 +264,6 @@ async def _initialise(places: Places, programs: Binaries, *, sync: bool) -> None
     if pgdata.is_dir():
         pgdata.rmdir()
     new.rename(pgdata)
-
-
-async def _find(places: Places, deadline: float) -> PidFile | None:
-    """The running server, once it answers; None if there is none, with no postmaster.pid left to hinder a start."""
-    asked_to_stop = False
-    empty = 0
-    while True:
-        file = postmaster.read_pid_file(places.pgdata)
-        if file is None and (places.pgdata / "postmaster.pid").exists() and empty < 3:
-            empty += 1  # created, not yet written
-        elif file is None or not postmaster.is_postmaster(file.pid, places.pgdata):
-            # PostgreSQL would take a living process of its own user for a postmaster, and refuse. Should one live
-            # after all, its shared memory (found by the folder's inode, not by this file) still keeps a second out.
-            (places.pgdata / "postmaster.pid").unlink(missing_ok=True)
-            return None
-        else:
-            answer = await postmaster.ask(places, file)
-            if answer is Answer.OURS:
-                return file
-            if answer is Answer.SILENT and file.status == "ready" and not asked_to_stop:
-                os.kill(file.pid, signal.SIGINT)
-                asked_to_stop = True
-        if time.monotonic() > deadline:
-            raise StoreUnavailable(
-                f"PostgreSQL of {places.data} (process {file.pid if file else '?'}) is still starting, recovering or "
-                "stopping. It goes on by itself: try again in a while."
-            )
-        await asyncio.sleep(_NAP)
-
-
-async def _launch(places: Places, programs: Binaries, deadline: float) -> PidFile:
-    options = ["-c", f"config_file={places.config}", "-c", f"unix_socket_directories={socket_dir(places)}"]
-    seconds = max(1, round(deadline - time.monotonic()))
-    argv = [programs.program("pg_ctl"), "start", "-D", str(places.pgdata), "-l", str(places.startup_log)]
-    argv += ["-w", "-t", str(seconds), "-s", "-o", shlex.join(options)]
-    orphans_until = min(deadline, time.monotonic() + _ORPHANS)
-    while True:
-        marks = startlog.marks(places)
-        code, said = await postmaster.run(places.account, argv, seconds + 10)
-        found = await _after_launch(places, code, seconds)
-        if found is not None:
-            return found
-        lines = startlog.since(places, marks)
-        kept_out = "pre-existing shared memory block" in lines or 'lock file "postmaster.pid"' in lines
-        if kept_out and time.monotonic() < orphans_until:
-            await asyncio.sleep(_NAP)
-            found = await _find(places, deadline)  # somebody else's start, overtaking ours
-            if found is not None:
-                return found
-            continue
-        raise StoreError(
-            f"PostgreSQL did not start in {places.pgdata}. {said}\nThe last lines of its log:\n{lines or '(none)'}"
-        )
-
-
-async def _after_launch(places: Places, code: int, seconds: int) -> PidFile | None:
-    file = postmaster.read_pid_file(places.pgdata)
-    alive = file is not None and postmaster.is_postmaster(file.pid, places.pgdata)
-    if code == 0 and alive:
-        return file
-    if alive:
-        raise StoreUnavailable(
-            f"PostgreSQL of {places.data} is not ready after {seconds} s; it recovers from an unclean stop. It goes on "
-            f"by itself: start again in a while. Its log: {places.pgdata / 'log'}"
-        )
-    return None
-
-
-async def _halt(places: Places, mode: Mode, timeout: float) -> bool:
-    """Stop the server if it runs; whether it did. The pid is signalled only if it runs PostgreSQL on these data."""
-    file = postmaster.read_pid_file(places.pgdata)
-    if file is None or not postmaster.is_postmaster(file.pid, places.pgdata):
-        return False
-    programs = await asyncio.to_thread(binaries.runnable_by, places.account, binaries.installed())
-    argv = [programs.program("pg_ctl"), "stop", "-D", str(places.pgdata), "-m", mode, "-s", "-w"]
-    code, said = await postmaster.run(places.account, [*argv, "-t", str(max(1, round(timeout)))], timeout + 10)
-    if code != 0 and postmaster.is_postmaster(file.pid, places.pgdata):
-        raise StoreUnavailable(f"PostgreSQL (process {file.pid}) is still stopping after {timeout:.0f} s. {said}")
-    return True
 
 
 async def _own_database(file: PidFile) -> str:

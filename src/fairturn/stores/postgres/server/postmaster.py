@@ -81,13 +81,13 @@ def is_postmaster(pid: int, pgdata: Path) -> bool:
     return line.split(b" -D ")[0].endswith(b"postgres") and b" -D " + os.fsencode(pgdata) in line
 
 
-async def ask(places: Places, file: PidFile) -> Answer:
+async def ask(places: Places, file: PidFile, patience: float = _PATIENCE) -> Answer:
     """Connect through the socket that the file names, and let the server say whose data it serves."""
     dsn = file.dsn("postgres")
     if dsn is None or file.socket_dir is None or not is_private(file.socket_dir, places.account):
         return Answer.SILENT
     try:
-        connection = await asyncpg.connect(dsn, timeout=_PATIENCE)
+        connection = await asyncpg.connect(dsn, timeout=min(patience, _PATIENCE))
     except asyncpg.CannotConnectNowError:  # 57P03: starting up, recovering, shutting down
         return Answer.BUSY
     except asyncpg.TooManyConnectionsError:
@@ -97,7 +97,7 @@ async def ask(places: Places, file: PidFile) -> Answer:
     except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
         return Answer.SILENT
     try:
-        served = await connection.fetchval("SHOW data_directory", timeout=_PATIENCE)
+        served = await connection.fetchval("SHOW data_directory", timeout=min(patience, _PATIENCE))
     except (TimeoutError, OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
         return Answer.BUSY
     finally:
