@@ -66,6 +66,7 @@ class Control:
             ("GET", "/latency", self.latency), ("POST", "/latency", self.latency),
             ("GET", "/switches", self.switches), ("POST", "/switches", self.switches),
             ("GET", "/limits", self.limits), ("POST", "/limits", self.limits),
+            ("GET", "/wait", self.wait), ("POST", "/release", self.release),
             ("POST", "/revoke", self.revoke), ("POST", "/reset", self.reset),
         ]  # fmt: skip
         return [Route(path, _guarded(endpoint), methods=[method]) for method, path, endpoint in table]
@@ -132,7 +133,12 @@ class Control:
         return await self.faults(request)
 
     async def seed(self, request: Request) -> Response:
-        return answer(seeding.seed(self.sim.org, await _body(request)))
+        org = self.sim.org
+        first = org.version_count
+        made = seeding.seed(org, await _body(request))
+        born = [version.json() for version in org.versions if version.seq >= first]
+        self.sim.evidence.write_line({"commit": None, "versions": born})
+        return answer(made)
 
     async def owner(self, request: Request) -> Response:
         """A person changes a record's owner: `{"object": "Lead", "email"|"id"|"key": …, "owner": …, "by": …}`."""
@@ -150,7 +156,8 @@ class Control:
         known = {item.name for item in record.sobject.fields.values()}
         if set(values) - known:
             raise ValueError(f"{record.sobject.name} has no fields {sorted(set(values) - known)}")
-        version = org.log(org.update(record, values, Author(str(body.get("by", "a person")), "hand", None, stamp())))
+        author = Author(seeding.user_or_words(org, str(body.get("by", "a person"))), "hand", None, stamp())
+        version = org.log(org.update(record, values, author))
         self.sim.evidence.write_line({"commit": None, "versions": [version.json()]})
         return answer(version.json())
 
@@ -197,6 +204,27 @@ class Control:
             usage.maximum = int(body.get("max", usage.maximum))
             usage.used = int(body.get("used", usage.used))
         return answer({"max": usage.maximum, "used": usage.used})
+
+    async def wait(self, request: Request) -> Response:
+        """Answers once every number named is at least so large.
+
+        `/wait?write_requests=3&lock_waiting=1&timeout=10`: the time-out is in real seconds; 408 when it passes.
+        """
+        wanted = {name: int(value) for name, value in request.query_params.items() if name != "timeout"}
+        numbers = evidence_views.numbers(self.sim)
+        if set(wanted) - set(numbers):
+            raise ValueError(f"no number {sorted(set(wanted) - set(numbers))}; there are {sorted(numbers)}")
+
+        def holds() -> bool:
+            now = evidence_views.numbers(self.sim)
+            return all(now[name] >= least for name, least in wanted.items())
+
+        reached = await self.sim.evidence.bell.until(holds, float(request.query_params.get("timeout", "10")))
+        return answer(evidence_views.numbers(self.sim), 200 if reached else 408)
+
+    async def release(self, _: Request) -> Response:
+        """Let every request that rests in a `hang` or `slow` go on."""
+        return answer({"released": self.sim.gate.open()})
 
     async def revoke(self, request: Request) -> Response:
         """Kill all tokens, or the one named."""

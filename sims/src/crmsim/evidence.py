@@ -15,6 +15,7 @@ from typing import Any
 import orjson
 
 from crmsim.clock import Stamp, stamp
+from crmsim.signals import Bell
 
 HEADERS = ("sforce-auto-assign", "sforce-duplicate-rule-header", "sforce-query-options", "user-agent", "content-type")
 ROWS_PER_REQUEST = 50  # of the bound: at most so many rows are kept per request of the bound, on average
@@ -93,6 +94,7 @@ class Evidence:
     totals: Counter[str] = field(default_factory=Counter)
     repeats: deque[dict[str, Any]] = field(default_factory=lambda: deque(maxlen=NOTES))
     overlaps: deque[dict[str, Any]] = field(default_factory=lambda: deque(maxlen=NOTES))
+    bell: Bell = field(default_factory=Bell)
     _confirmed: dict[tuple[str, str], tuple[str, int, float]] = field(default_factory=dict)
     _handle: int | None = None
 
@@ -109,6 +111,7 @@ class Evidence:
         self.open[entry.n] = entry
         self.peak = max(self.peak, sum(1 for other in self.open.values() if other.kind in ("read", "write")))
         self.totals[f"{kind}_requests"] += 1
+        self.bell.ring()
         return entry
 
     def touch(self, entry: Entry, accounts: Sequence[str]) -> None:
@@ -138,6 +141,8 @@ class Evidence:
                 note = {"object": entry.object, "key": row.key, "first": known[1], "again": entry.n}
                 self.repeats.append(note)
         if committed:
+            self.totals["committed"] += 1
+            self.bell.ring()
             self.write_line({"commit": entry.n, "versions": versions})
 
     def answer(self, entry: Entry, status: int | None, *, delivered: bool) -> None:
@@ -145,6 +150,8 @@ class Evidence:
         entry.status, entry.delivered, entry.answered = status, delivered, stamp()
         del self.open[entry.n]
         self.totals["delivered" if delivered else "undelivered"] += 1
+        self.totals["answered"] += 1
+        self.bell.ring()
         if status is not None and status >= 400:
             self.totals["error_answers"] += 1
         if delivered and entry.committed and status is not None and status < 300:

@@ -35,6 +35,7 @@ class Call:
     headers: Mapping[str, str]
     body: bytes
     base_url: str
+    uri_bytes: int
 
     def header(self, name: str) -> str | None:
         return self.headers.get(name.lower())
@@ -75,6 +76,7 @@ async def read_call(scope: Scope, receive: Receive) -> Call | None:
         headers=headers,
         body=b"".join(chunks),
         base_url=f"{scope['scheme']}://{host}",
+        uri_bytes=len(raw) + len(scope["query_string"]) + 1,
     )
 
 

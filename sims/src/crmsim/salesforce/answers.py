@@ -1,7 +1,8 @@
 """Salesforce's three error shapes: `errorCode` arrays of the data API, `statusCode` rows, `error` objects of OAuth."""
 
-import json
 from typing import Any
+
+import orjson
 
 from crmsim.salesforce.commit import RowResult
 from crmsim.salesforce.rules import RowError
@@ -66,14 +67,8 @@ def status_of(refusal: RowError, *, lock_status: int, storage_status: int) -> in
 def parse_json(body: bytes) -> Any:
     """The body as JSON. Raises ApiError as Salesforce words it."""
     try:
-        return json.loads(body, parse_constant=_no_constant)
-    except (ValueError, RecursionError) as trouble:
-        line = getattr(trouble, "lineno", 1)
-        column = getattr(trouble, "colno", 1)
+        return orjson.loads(body)
+    except orjson.JSONDecodeError as trouble:
         raise ApiError(
-            400, "JSON_PARSER_ERROR", f"Unexpected character or end of input at [line:{line}, column:{column}]"
+            400, "JSON_PARSER_ERROR", f"{trouble.msg} at [line:{trouble.lineno}, column:{trouble.colno}]"
         ) from None
-
-
-def _no_constant(name: str) -> Any:
-    raise ValueError(f"Non-standard token '{name}'")

@@ -103,7 +103,7 @@ async def _data(exchange: Exchange, found: Found | list[str]) -> Answer:
     if sim.usage.used >= sim.usage.maximum:
         raise ApiError(403, "REQUEST_LIMIT_EXCEEDED", "TotalRequests Limit exceeded.")
     sim.usage.used += 1
-    if len(call.path) + sum(len(name) + len(value) for name, value in call.query.items()) > LONGEST_URI:
+    if call.uri_bytes > LONGEST_URI:
         raise ApiError(414, "URI_TOO_LONG", "URI Too Long")
     return await _dispatch(exchange, found)
 
@@ -163,7 +163,7 @@ async def _before(exchange: Exchange, fault: Fault | None) -> Answer | None:
     if fault.kind == "reset_before":
         raise Cut
     if fault.kind == "hang":
-        await exchange.sim.clock.sleep(fault.seconds)
+        await exchange.rest(fault.seconds)
         if fault.then == "reset":
             raise Cut
     return None
@@ -181,7 +181,7 @@ async def _after(exchange: Exchange, fault: Fault | None, answer: Answer) -> Ans
     if not fault.commit:
         return answer
     if fault.kind == "hang":
-        await exchange.sim.clock.sleep(fault.seconds)
+        await exchange.rest(fault.seconds)
         if fault.then == "reset":
             raise Cut
     late: dict[str, Callable[[], Answer]] = {

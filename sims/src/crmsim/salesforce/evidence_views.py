@@ -40,6 +40,22 @@ def summary(sim: Salesforce) -> dict[str, Any]:
     }
 
 
+def numbers(sim: Salesforce) -> dict[str, int]:
+    """What `wait` can wait for. Running totals since the start or the last reset, and what stands now."""
+    totals = sim.evidence.totals
+    running = ("token_requests", "read_requests", "write_requests", "committed", "answered", "delivered", "undelivered")
+    return {name: totals[name] for name in running} | {
+        "lock_waits": totals["lock_waits"],
+        "lock_timeouts": totals["lock_timeouts"],
+        "in_flight": len(sim.evidence.open),
+        "lock_waiting": sum(len(lock.waiters) for lock in sim.locks.held.values()),
+        "locks_held": len(sim.locks.held),
+        "resting": len(sim.gate.resting),
+        "leads": len(sim.org.by_object["Lead"]),
+        "versions": sim.org.version_count,
+    }
+
+
 def people(org: Org) -> dict[str, Any]:
     """Ids of the live people of each e-mail, lower-cased; only those of more than one are listed under `twice`."""
     by_email: dict[str, list[str]] = {}

@@ -45,3 +45,8 @@ class Exchange:
 
     def record_path(self, sobject: Sobject, id18: str) -> str:
         return f"/services/data/v{self.version}/sobjects/{sobject.name}/{id18}"
+
+    async def rest(self, seconds: float) -> None:
+        """The pause of a fault: its simulated seconds, or until somebody releases it."""
+        self.sim.evidence.bell.ring()
+        await self.sim.gate.rest(self.sim.clock.real(seconds))

@@ -111,3 +111,11 @@ def owner(org: Org, text: str) -> str:
         if text.casefold() in (str(row.values.get("Email")).casefold(), str(row.values.get("Name")).casefold()):
             return row.id18
     raise ValueError(f"no user or queue with id, e-mail or name {text!r}")
+
+
+def user_or_words(org: Org, text: str) -> str:
+    """Who did it: a known user's id, or the words as they are."""
+    try:
+        return owner(org, text)
+    except ValueError:
+        return text

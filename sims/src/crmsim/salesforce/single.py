@@ -1,8 +1,11 @@
 """Single records: create, read, update, delete, upsert by external id (SF-docs dome_sobject_*, dome_upsert)."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from crmsim.clock import stamp
 from crmsim.evidence import RowNote
-from crmsim.salesforce import answers
+from crmsim.salesforce import answers, ids
 from crmsim.salesforce.answers import ApiError
 from crmsim.salesforce.commit import RowResult
 from crmsim.salesforce.composite import job
@@ -17,14 +20,12 @@ from crmsim.wire import Answer
 
 async def create(exchange: Exchange, object: str) -> Answer:
     """`POST /sobjects/{Object}` → 201."""
-    sobject = exchange.sobject(object)
-    done = await write(exchange, job(exchange, "create", None, all_or_none=False), [Row(sobject, exchange.json_body())])
-    result = _taken(exchange, done.results[0])
-    return Answer(
-        201,
-        {"id": result.id, "success": True, "errors": []},
-        {"Location": exchange.record_path(sobject, result.id or "")},
-    )
+    sobject, body = exchange.sobject(object), exchange.json_body()
+    done = await write(exchange, job(exchange, "create", None, all_or_none=False), [Row(sobject, body)])
+    [result] = done.results
+    location = {"Location": exchange.record_path(sobject, result.id or "")}
+    born = Answer(201, {"id": result.id, "success": True, "errors": []}, location)
+    return _refusal(exchange, result, body) or born
 
 
 async def update(exchange: Exchange, object: str, id: str) -> Answer:
@@ -32,10 +33,11 @@ async def update(exchange: Exchange, object: str, id: str) -> Answer:
     sobject, body = exchange.sobject(object), exchange.json_body()
     if any(name.lower() == "id" for name in body):
         raise ApiError(400, "INVALID_FIELD", "The Id field should not be specified in the sobject data.")
+    if ids.to15(id) is None and id.lower() in sobject.fields:  # an upsert whose key value is empty
+        raise ApiError(405, "METHOD_NOT_ALLOWED", "HTTP Method 'PATCH' not allowed. Allowed are HEAD,GET,POST")
     _by_id(exchange, sobject, id)
     done = await write(exchange, job(exchange, "update", None, all_or_none=False), [Row(sobject, body | {"Id": id})])
-    _taken(exchange, done.results[0])
-    return Answer(204)
+    return _refusal(exchange, done.results[0], body) or Answer(204)
 
 
 async def upsert(exchange: Exchange, object: str, field: str, value: str) -> Answer:
@@ -54,9 +56,9 @@ async def upsert(exchange: Exchange, object: str, field: str, value: str) -> Ans
         return Answer(300, [exchange.record_path(sobject, record.id18) for record in several])
     row = Row(sobject, body | {key.name: value})
     done = await write(exchange, job(exchange, "upsert", key, all_or_none=False), [row])
-    result = _taken(exchange, done.results[0])
-    body = {"id": result.id, "success": True, "errors": [], "created": result.created}
-    return Answer(201 if result.created else 200, body)
+    [result] = done.results
+    taken: dict[str, Any] = {"id": result.id, "success": True, "errors": [], "created": result.created}
+    return _refusal(exchange, result, body) or Answer(201 if result.created else 200, taken)
 
 
 async def read(exchange: Exchange, object: str, id: str) -> Answer:
@@ -121,11 +123,39 @@ async def _shown(exchange: Exchange, sobject: Sobject, record: Record) -> Answer
     return Answer(200, shown(exchange, record, names))
 
 
-def _taken(exchange: Exchange, result: RowResult) -> RowResult:
-    """The row's success. Raises ApiError with the status that its refusal has on single calls."""
+def _refusal(exchange: Exchange, result: RowResult, body: Mapping[str, Any]) -> Answer | None:
+    """What a refused row is on a single call: its code under `errorCode`, with a status of its own."""
     refusal, switches = result.error, exchange.sim.switches
     if refusal is None:
-        return result
+        return None
+    if refusal.code == "DUPLICATES_DETECTED":
+        return Answer(400, [_duplicates(exchange, body, refusal.message)])
     status = answers.status_of(refusal, lock_status=switches.single_lock_status, storage_status=switches.storage_status)
     bare = refusal.code == "INVALID_FIELD"
-    raise ApiError(status, refusal.code, refusal.message, None if bare else list(refusal.fields))
+    return answers.error(status, refusal.code, refusal.message, None if bare else list(refusal.fields))
+
+
+def _duplicates(exchange: Exchange, body: Mapping[str, Any], message: str) -> dict[str, Any]:
+    """`duplicateResut` is how Salesforce spells it."""
+    org, switches = exchange.sim.org, exchange.sim.switches
+    lead = org.objects["lead"]
+    email = next((value for name, value in body.items() if name.lower() == "email"), None)
+    matches: list[dict[str, Any]] = [
+        {
+            "additionalInformation": [], "fieldDiffs": [], "matchConfidence": 100.0,
+            "record": {
+                "attributes": {"type": "Lead", "url": exchange.record_path(lead, record.id18)},
+                "Id": record.id18,
+            },
+        }
+        for record in org.match(lead, lead.fields["email"], email)
+    ]  # fmt: skip
+    result = {
+        "entityType": "Lead", "errors": [], "matchEngine": "FuzzyMatchEngine", "matchRecords": matches,
+        "rule": "Standard_Lead_Match_Rule_v1_0", "size": len(matches), "success": True,
+    }  # fmt: skip
+    rule = {
+        "allowSave": switches.duplicate_rule == "alert", "duplicateRule": "Standard_Lead_Duplicate_Rule",
+        "duplicateRuleEntityType": "Lead", "errorMessage": message, "matchResults": [result],
+    }  # fmt: skip
+    return {"duplicateResut": rule, "errorCode": "DUPLICATES_DETECTED", "message": message}

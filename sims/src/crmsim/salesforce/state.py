@@ -9,6 +9,7 @@ from crmsim.salesforce.locks import LockTable
 from crmsim.salesforce.org import Org
 from crmsim.salesforce.sessions import Sessions
 from crmsim.salesforce.switches import Switches
+from crmsim.signals import Gate
 
 
 @dataclass(slots=True)
@@ -44,3 +45,4 @@ class Salesforce:
     switches: Switches = field(default_factory=Switches)
     locks: LockTable = field(default_factory=LockTable)
     plan: FaultPlan = field(default_factory=FaultPlan)
+    gate: Gate = field(default_factory=Gate)

@@ -17,6 +17,8 @@ from crmsim.salesforce.answers import ApiError
 from crmsim.salesforce.commit import Committed, locked_out
 from crmsim.salesforce.exchange import Exchange
 from crmsim.salesforce.intents import Intent, Job, Row
+from crmsim.salesforce.locks import LockTable
+from crmsim.salesforce.org import Org
 from crmsim.salesforce.rules import RowError
 
 
@@ -24,6 +26,7 @@ from crmsim.salesforce.rules import RowError
 class _Held:
     """What one request holds, what it could not get, and how long it has waited."""
 
+    locks: LockTable
     keys: list[str] = field(default_factory=list)
     lost: set[str] = field(default_factory=set)
     waited: float = 0.0
@@ -32,25 +35,25 @@ class _Held:
 async def write(exchange: Exchange, job: Job, rows: Sequence[Row]) -> Committed:
     """Resolve, wait, lock, commit, and leave the evidence."""
     sim, entry = exchange.sim, exchange.entry
+    org, locks = sim.org, sim.locks  # a reset meanwhile gives the simulator others; this request ends in its own
     entry.records = len(rows)
     try:
-        planned = intents.resolve(sim.org, sim.switches, job, rows, stamp())
+        planned = intents.resolve(org, sim.switches, job, rows, stamp())
     except rules.WrongType as wrong:
         raise ApiError(400, "JSON_PARSER_ERROR", f"{wrong} at [line:1, column:1]") from None
-    sim.evidence.touch(entry, _accounts(exchange, planned))
-    held = _Held()
+    sim.evidence.touch(entry, _accounts(org, planned))
+    held = _Held(locks)
     try:
         refused = await _work(exchange, planned, held)
         storage_full = exchange.fault is not None and exchange.fault.kind == "storage_full"
-        done = commits.commit(sim.org, sim.switches, job, planned, refused, stamp(), storage_full=storage_full)
+        done = commits.commit(org, sim.switches, job, planned, refused, stamp(), storage_full=storage_full)
         notes = [
-            _note(exchange, row, intent, result)
-            for row, intent, result in zip(rows, planned, done.results, strict=True)
+            _note(org, row, intent, result) for row, intent, result in zip(rows, planned, done.results, strict=True)
         ]
         sim.evidence.wrote(entry, notes, [version.json() for version in done.versions], committed=bool(done.versions))
     finally:
         for key in held.keys:
-            sim.locks.release(key, entry.n)
+            locks.release(key, entry.n)
     return done
 
 
@@ -67,9 +70,10 @@ async def _work(exchange: Exchange, planned: Sequence[Intent], held: _Held) -> d
         contended = await _lock_row(exchange, intent, held)
         if contended is not None:
             refused[position] = locked_out(contended)
-    slow = fault.seconds if fault is not None and fault.kind == "slow" else 0.0
-    total = len(planned) * sim.latency.per_record + sim.latency.fixed + slow
+    total = len(planned) * sim.latency.per_record + sim.latency.fixed
     await sim.clock.until(started + held.waited + total)
+    if fault is not None and fault.kind == "slow":
+        await exchange.rest(fault.seconds)
     return refused
 
 
@@ -93,11 +97,12 @@ async def _lock_row(exchange: Exchange, intent: Intent, held: _Held) -> str | No
     for key in _keys(intent):
         if key in held.lost:
             return key
-        holder = sim.locks.holder(key)
+        holder = held.locks.holder(key)
         if holder == entry.n:
             continue
         since = sim.clock.now()
-        got = await sim.locks.take(key, entry.n, sim.clock.real(sim.switches.lock_timeout))
+        sim.evidence.bell.ring()
+        got = await held.locks.take(key, entry.n, sim.clock.real(sim.switches.lock_timeout))
         if holder is not None:
             waited = sim.clock.now() - since
             held.waited += waited
@@ -110,9 +115,8 @@ async def _lock_row(exchange: Exchange, intent: Intent, held: _Held) -> str | No
     return None
 
 
-def _accounts(exchange: Exchange, planned: Sequence[Intent]) -> list[str]:
+def _accounts(org: Org, planned: Sequence[Intent]) -> list[str]:
     """18-character ids of the accounts that the request will lock, as parents or as the records themselves."""
-    org = exchange.sim.org
     found: dict[str, None] = {}
     for intent in planned:
         for key in _keys(intent):
@@ -121,10 +125,10 @@ def _accounts(exchange: Exchange, planned: Sequence[Intent]) -> list[str]:
     return list(found)
 
 
-def _note(exchange: Exchange, row: Row, intent: Intent, result: commits.RowResult) -> RowNote:
+def _note(org: Org, row: Row, intent: Intent, result: commits.RowResult) -> RowNote:
     outcome = result.error.code if result.error else ("created" if result.created else "updated")
     account = None
-    record = exchange.sim.org.get(result.id) if result.id else None
+    record = org.get(result.id) if result.id else None
     if record is not None and record.sobject.parents:
         account = record.values.get(record.sobject.parents[0].name)
     body = {name: value for name, value in row.raw.items() if name != "attributes"}
