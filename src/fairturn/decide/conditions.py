@@ -41,6 +41,10 @@ CLOSED: Final[dict[str, tuple[str, ...]]] = {  # fields whose every value we mak
     "lead.email_kind": ("work", "free", "disposable", "relay", "invalid", "none"),
     "lead.domain_kind": ("own", "competitor", "test", "other"),
 }
+RESERVED: Final = frozenset({  # words of CEL that no field can be called by
+    *("as", "break", "const", "continue", "else", "false", "for", "function", "if", "import", "in", "let", "loop"),
+    *("namespace", "null", "package", "return", "true", "var", "void", "while"),
+})  # fmt: skip
 MAX_TEXT: Final = 32_000  # characters of a value that a condition looks at
 INT64: Final = 2**63
 

@@ -16,7 +16,7 @@ lead ends somewhere.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -50,10 +50,15 @@ class RuleBook:
     words: Vocabulary
     used: tuple[str, ...]  # qualified names that any rule reads
 
-    def decide(self, values: Mapping[str, FieldValue], source: str) -> Rule | None:
-        """The rule that the lead falls under; None only where no rule catches the rest."""
+    def decide(self, values: Mapping[str, FieldValue], source: str, paused: Container[str] = ()) -> Rule | None:
+        """The rule that the lead falls under; None only where no rule catches the rest.
+
+        A rule that names an owner who is paused is passed over: the lead goes on to the next that matches.
+        """
         activation = None
         for rule, condition in zip(self.rules, self.conditions, strict=True):
+            if rule.owner is not None and rule.owner in paused:
+                continue
             if condition.constant is None:
                 activation = activation or self._activation(values, source)
                 if answer(condition, activation) is True:
@@ -62,14 +67,17 @@ class RuleBook:
                 return rule
         return None
 
-    def explain(self, values: Mapping[str, FieldValue], source: str) -> tuple[Answer, ...]:
+    def explain(self, values: Mapping[str, FieldValue], source: str, absent: Container[str] = ()) -> tuple[Answer, ...]:
         """Every rule's answer with its reason, also below the one that decides."""
         activation = self._activation(values, source)
         found = []
         for rule, condition in zip(self.rules, self.conditions, strict=True):
             said = condition.constant if condition.constant is not None else answer(condition, activation)
             truth = said if isinstance(said, bool) else None
-            found.append((rule.id, truth, self._why(condition, said, values, source)))
+            why = self._why(condition, said, values, source)
+            if truth and rule.owner is not None and rule.owner in absent:
+                truth, why = False, f"its owner {rule.owner} is paused"
+            found.append((rule.id, truth, why))
         return tuple(found)
 
     def _activation(self, values: Mapping[str, FieldValue], source: str) -> object:
