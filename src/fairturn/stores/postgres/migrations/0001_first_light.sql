@@ -33,6 +33,7 @@ create index event_expiry on event (expires_at) where state = 'waiting';
 create index event_lead on event (lead_id) where lead_id is not null;
 create index event_quarantined on event (serial) where state = 'quarantined';
 create index event_received on event (received_at);
+create index event_raw on event (received_at) where body is not null;
 
 -- Accounts: keys that proved to be one company stay joined.
 create table account (

@@ -1,0 +1,209 @@
+"""The first station: what arrived becomes durable, many requests in one commit.
+
+While one commit runs, the requests that come in gather for the next. A group that fails is halved until the bad
+request stands alone, so that it never fails its neighbours. The commit belongs to nobody: a caller that hangs up
+changes nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Self
+
+import structlog
+
+from fairturn.errors import Contended, FairturnError, Overloaded, StoreError, StoreUnavailable
+from fairturn.model import Arrival
+from fairturn.ports import Journal
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What the door holds in memory and how long it waits for the disk."""
+
+    group_rows: int = 2000  # events in one commit
+    group_bytes: int = 8 * 1_048_576
+    queue_bytes: int = 64 * 1_048_576  # waiting for their commit; beyond it 503
+    queue_requests: int = 20_000
+    patience: float = 10.0  # seconds for a commit: most senders hang up by then and send again
+    look_every: float = 1.0  # seconds between two looks at backlog and disk
+    max_unrouted: int = 1_000_000
+    min_disk: int = 256  # MiB
+
+
+@dataclass(slots=True)
+class Waiting:
+    arrival: Arrival
+    durable: asyncio.Future[None]
+
+
+class Accept:
+    """`async with Accept(journal) as accept: await accept.put(arrival)`.
+
+    `free_disk` gives the MiB left where the journal lives; None where that is not our machine.
+    """
+
+    def __init__(
+        self, journal: Journal, bounds: Bounds | None = None, *, free_disk: Callable[[], int] | None = None
+    ) -> None:
+        self.journal = journal
+        self._bounds = bounds or Bounds()
+        self._free_disk = free_disk
+        self._queue: deque[Waiting] = deque()
+        self._bytes = 0
+        self._committer: asyncio.Task[None] | None = None
+        self._watcher: asyncio.Task[None] | None = None
+        self._refusal: Overloaded | None = None
+        self._stalled = False
+        self._closing = False
+
+    async def __aenter__(self) -> Self:
+        await self._look()
+        self._watcher = asyncio.create_task(self._watch(), name="accept: backlog and disk")
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """Everything that was let in is committed, or told that it was not."""
+        self._closing = True
+        if self._watcher is not None:
+            self._watcher.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._watcher
+        if self._committer is not None:
+            await self._committer
+
+    async def put(self, arrival: Arrival) -> None:
+        """Returns when the arrival is durable. Raises Overloaded when it is not, or may not be."""
+        if not arrival.items:
+            return
+        await self._enter(arrival)
+
+    def _enter(self, arrival: Arrival) -> asyncio.Future[None]:
+        bounds = self._bounds
+        if self._refusal is not None:
+            raise Overloaded(str(self._refusal), self._refusal.retry_after)
+        if self._closing:
+            raise Overloaded("This process is shutting down.", 2)
+        if self._stalled:
+            raise Overloaded("The database does not answer.")
+        size = weight(arrival)
+        if self._queue and (self._bytes + size > bounds.queue_bytes or len(self._queue) >= bounds.queue_requests):
+            raise Overloaded("More arrives than the database stores.", 2)
+        waiting = Waiting(arrival, asyncio.get_running_loop().create_future())
+        self._queue.append(waiting)
+        self._bytes += size
+        if self._committer is None:
+            self._committer = asyncio.create_task(self._drain(), name="accept: commit")
+        return waiting.durable
+
+    async def _drain(self) -> None:
+        try:
+            while self._queue:
+                await self._commit_in_time(self._take())
+        finally:
+            self._committer = None
+            # Only a cancelled drain leaves any.
+            while self._queue:
+                answer([self._queue.popleft()], Overloaded("This process is shutting down.", 2))
+            self._bytes = 0
+
+    def _take(self) -> list[Waiting]:
+        rows = size = 0
+        group: list[Waiting] = []
+        while self._queue:
+            arrival = self._queue[0].arrival
+            rows += len(arrival.items)
+            size += weight(arrival)
+            if group and (rows > self._bounds.group_rows or size > self._bounds.group_bytes):
+                break
+            group.append(self._queue.popleft())
+            self._bytes -= weight(arrival)
+        return group
+
+    async def _commit_in_time(self, group: list[Waiting]) -> None:
+        """A database that hangs must not hold callers, nor may a commit in flight be torn: we leave it, and say no."""
+        commit = asyncio.create_task(self._commit(group))
+        try:
+            done, _ = await asyncio.wait({commit}, timeout=self._bounds.patience)
+            if not done:
+                self._stalled = True
+                log.warning("accept.stalled", requests=len(group), seconds=self._bounds.patience)
+                refused = [*group, *self._queue]
+                self._queue.clear()
+                self._bytes = 0
+                answer(refused, Overloaded("The database does not answer."))
+            await commit
+        finally:
+            self._stalled = False
+
+    async def _commit(self, group: Sequence[Waiting]) -> None:
+        try:
+            await self._append([waiting.arrival for waiting in group])
+        except StoreUnavailable as error:
+            log.warning("accept.unavailable", requests=len(group), error=type(error.__cause__ or error).__name__)
+            answer(group, Overloaded("The database is not available."))
+        except Exception as error:
+            if len(group) > 1:
+                half = len(group) // 2
+                await self._commit(group[:half])
+                await self._commit(group[half:])
+                return
+            # Not the message: PostgreSQL quotes the row in it. An error of ours has a place in the code instead.
+            ours = None if isinstance(error, FairturnError) else error
+            kind = type(error.__cause__ or error).__name__
+            log.error("accept.refused", source=group[0].arrival.source, error=kind, exc_info=ours)  # noqa: TRY400
+            answer(group, Overloaded("This request could not be stored.", 60))
+        else:
+            answer(group, None)
+
+    async def _append(self, arrivals: Sequence[Arrival]) -> None:
+        for _ in range(3):
+            with suppress(Contended):
+                return await self.journal.append(arrivals)
+        return await self.journal.append(arrivals)
+
+    async def _watch(self) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            began = loop.time()
+            await self._look()
+            # A look at a long backlog is not free: at most a tenth of the time goes into looking.
+            await asyncio.sleep(max(self._bounds.look_every, 9 * (loop.time() - began)))
+
+    async def _look(self) -> None:
+        before, self._refusal = self._refusal, await self._limit_passed(self._refusal)
+        if (before is None) != (self._refusal is None):
+            log.warning("accept.limit", refusing=str(self._refusal) if self._refusal else None)
+
+    async def _limit_passed(self, before: Overloaded | None) -> Overloaded | None:
+        bounds = self._bounds
+        try:
+            if self._free_disk is not None and self._free_disk() < bounds.min_disk:
+                return Overloaded(f"Less than {bounds.min_disk} MiB of disk are free.", 60)
+            backlog = await self.journal.backlog(bounds.max_unrouted)
+        except (StoreError, OSError):
+            return before  # the next commit tells the caller
+        if backlog.unrouted >= bounds.max_unrouted:
+            return Overloaded(f"{bounds.max_unrouted} events wait to be routed.", 30)
+        return None
+
+
+def weight(arrival: Arrival) -> int:
+    """Bytes that an arrival holds while it waits, roughly."""
+    return len(arrival.body) * (1 if len(arrival.items) == 1 else 2) + 500 * len(arrival.items)
+
+
+def answer(group: Sequence[Waiting], error: Overloaded | None) -> None:
+    for waiting in group:
+        if waiting.durable.done():  # the caller hung up, or was told that it takes too long
+            continue
+        if error is None:
+            waiting.durable.set_result(None)
+        else:
+            waiting.durable.set_exception(Overloaded(str(error), error.retry_after))

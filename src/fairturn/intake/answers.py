@@ -1,0 +1,57 @@
+"""What a sender is told: which events were taken, and on the sync lane who owns the lead."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from fairturn.config import Rep
+from fairturn.intake.wire import Reply, reply
+from fairturn.model import Arrival, Assigned, Item
+
+
+def taken(arrival: Arrival) -> dict[str, object]:
+    good = [item.id.hex() for item in arrival.items if item.problem is None]
+    content: dict[str, object] = {"accepted": len(good), "events": good}
+    bad = [{"item": item.index, "problem": item.problem} for item in arrival.items if item.problem is not None]
+    if bad:
+        content["quarantined"] = bad
+    return content
+
+
+def accepted(arrival: Arrival) -> Reply:
+    items = arrival.items
+    if len(items) == 1:
+        return Reply(202, b'{"accepted":1,"events":["%b"]}' % items[0].id.hex().encode())
+    return reply(202, taken(arrival))
+
+
+def owner(found: Assigned, reps: Mapping[str, Rep]) -> dict[str, object]:
+    """`rep` is null for a lead that is held, parked or ignored; `why` says so."""
+    rep = None
+    if found.rep is not None:
+        known = reps.get(found.rep)
+        rep = {"id": found.rep, "name": known.name if known else found.rep, "email": known.email if known else None}
+    return {"lead": found.lead, "rep": rep, "pool": found.pool, "status": found.status, "why": found.why}
+
+
+def decided(found: Assigned | None) -> bool:
+    return found is not None and found.status != "waiting"
+
+
+def answered(arrival: Arrival, results: Mapping[bytes, Assigned], reps: Mapping[str, Rep]) -> Reply:
+    """200 once every event's lead is decided; until then 202 with the address that will tell."""
+    items = [item for item in arrival.items if item.problem is None]
+    if not all(decided(results.get(item.id)) for item in items):
+        return pending(arrival, items)
+    owners = {item.id.hex(): owner(results[item.id], reps) for item in items}
+    if len(arrival.items) == 1:
+        return reply(200, owners[items[0].id.hex()])
+    return reply(200, taken(arrival) | {"owners": owners})
+
+
+def pending(arrival: Arrival, items: Sequence[Item]) -> Reply:
+    urls = [f"/in/{arrival.source}/{item.id.hex()}" for item in items]
+    content = taken(arrival)
+    if len(arrival.items) == 1:
+        return reply(202, content | {"lead_url": urls[0]}, (b"location", urls[0].encode()))
+    return reply(202, content | {"lead_urls": urls})

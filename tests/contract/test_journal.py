@@ -1,0 +1,152 @@
+"""The journal on PostgreSQL: what ports.Journal promises."""
+
+import asyncio
+import hashlib
+
+import asyncpg
+import pytest
+
+from fairturn.decide.splitting import Limits, split
+from fairturn.model import Arrival
+from fairturn.ports import Backlog
+from fairturn.stores.postgres.database import Database
+from fairturn.stores.postgres.journal import PostgresJournal
+
+
+def arrival(body: bytes, source: str = "form") -> Arrival:
+    return split(source, "batch", "application/json", body, Limits())
+
+
+@pytest.fixture
+async def store(database: str):
+    async with Database(database, size=4) as opened:
+        yield opened
+
+
+@pytest.fixture
+def journal(store: Database) -> PostgresJournal:
+    return PostgresJournal(store)
+
+
+@pytest.fixture
+async def sql(database: str):
+    connection = await asyncpg.connect(database)
+    yield connection
+    await connection.close()
+
+
+async def test_serials_follow_the_order_of_arrival(journal, sql):
+    group = [arrival(b'[{"n":0},{"n":1},{"n":2}]'), arrival(b'{"n":3}'), arrival(b'[{"n":4},{"n":5}]')]
+    await journal.append(group)
+    ids = [row["id"] for row in await sql.fetch("select id from event order by serial")]
+    assert ids == [item.id for one in group for item in one.items]
+
+
+async def test_the_same_delivery_is_the_same_row(journal, sql):
+    one = arrival(b'{"email":"a@x.test"}')
+    await journal.append([one, one])
+    await journal.append([one])
+    assert await sql.fetchval("select count(*) from delivery") == 1
+    assert await sql.fetchval("select count(*) from event") == 1
+
+
+async def test_case_49_an_array_sent_again_with_one_new_element_adds_only_that(journal, sql):
+    await journal.append([arrival(b'[{"n":1},{"n":2}]')])
+    await journal.append([arrival(b'[{"n":0},{"n":1},{"n":2}]')])
+    assert await sql.fetchval("select count(*) from event") == 3
+
+
+async def test_concurrent_appends_of_the_same_events_in_opposite_orders(journal, sql):
+    """Case 56: one row each, no deadlock, nobody fails."""
+    some = [arrival(b'{"n":%d}' % number) for number in range(40)]
+    for _ in range(5):
+        await asyncio.gather(*(journal.append(some if turn % 2 else some[::-1]) for turn in range(8)))
+    assert await sql.fetchval("select count(*) from event") == 40
+
+
+async def test_one_hint_per_commit_and_none_for_what_was_there(journal, sql):
+    heard: list[str] = []
+    await sql.add_listener("fairturn_event", lambda *args: heard.append(args[3]))
+    await journal.append([arrival(b'[{"n":1},{"n":2}]'), arrival(b'{"n":3}')])
+    await sql.execute("select 1")
+    assert heard == [""]
+    await journal.append([arrival(b'{"n":3}')])
+    await sql.execute("select 1")
+    assert heard == [""]
+
+
+async def test_quarantined_items_never_reach_route(journal, sql):
+    await journal.append([arrival(b'[{"n":1}, 7, {"n":3}]')])
+    assert await sql.fetchval("select count(*) from event where state = 'pending'") == 2
+    (bad,) = await journal.quarantined(10)
+    assert (bad.item, bad.source, bad.problem) == (1, "form", "It is a number, not an object")
+    assert await journal.quarantined(10, bad.serial) == []
+
+
+async def test_backlog_counts_what_is_pending_up_to_the_limit(journal, sql):
+    assert await journal.backlog(10) == Backlog(0, None)
+    await journal.append([arrival(b'{"n":%d}' % number) for number in range(7)])
+    assert (await journal.backlog(100)).unrouted == 7
+    assert (await journal.backlog(5)).unrouted == 5
+    assert (await journal.backlog(5)).oldest_at == await sql.fetchval("select min(received_at) from event")
+
+
+async def make_lead(sql: asyncpg.Connection, event: bytes, merged_into: int | None = None) -> int:
+    lead = await sql.fetchval(
+        "insert into lead (source_id, status, fields, rep_id, pool_id, rule_id, merged_into) "
+        "values ('form', 'assigned', '{}', 'ann', 'emea', 'all', $1) returning id",
+        merged_into,
+    )
+    await sql.execute("update event set state = 'routed', lead_id = $1 where id = $2", lead, event)
+    return lead
+
+
+async def test_results_follow_a_merged_lead_and_leave_out_what_is_not_routed(journal, sql):
+    one, two, three = (arrival(b'{"n":%d}' % number) for number in range(3))
+    await journal.append([one, two, three])
+    older = await make_lead(sql, one.items[0].id)
+    await make_lead(sql, two.items[0].id, older)
+    await sql.execute("insert into pool (id) values ('emea')")
+    await sql.execute(
+        "insert into assignment (pool_id, seq, kind, rep_id, lead_id, reason, actor) "
+        "values ('emea', 1, 'credit', 'ann', $1, 'a turn given back', 'test')",
+        older,
+    )
+    found = await journal.results([one.items[0].id, two.items[0].id, three.items[0].id])
+    assert {event: (result.lead, result.rep, result.why) for event, result in found.items()} == {
+        one.items[0].id: (older, "ann", "a turn given back"),
+        two.items[0].id: (older, "ann", "a turn given back"),
+    }
+
+
+async def test_raw_bodies_go_after_their_time_and_rows_stay(journal, sql):
+    await journal.append([arrival(b'{"n":%d}' % number) for number in range(5)] + [arrival(b'[{"n":5},{"n":6}]')])
+    for row in await sql.fetch("select id from event"):
+        await make_lead(sql, row["id"])
+    await sql.execute("update delivery set received_at = now() - interval '2 days'")
+    await sql.execute("update event set received_at = now() - interval '2 days'")
+    await journal.append([arrival(b'{"n":7}')])
+    assert await journal.purge_raw(3 * 86400, 100) == 0
+    assert await journal.purge_raw(86400, 4) == 6  # 4 of 6 deliveries, both parsed copies
+    assert await journal.purge_raw(86400, 4) == 2
+    assert await journal.purge_raw(86400, 4) == 0
+    assert await sql.fetchval("select count(*) from event") == 8
+    assert await sql.fetchval("select count(*) from delivery where body is not null") == 1
+
+
+async def test_raw_bodies_of_events_still_to_be_routed_stay(journal, sql):
+    await journal.append([arrival(b'[{"n":1},{"n":2}]'), arrival(b'{"n":3}')])
+    await sql.execute("update delivery set received_at = now() - interval '2 days'")
+    await sql.execute("update event set received_at = now() - interval '2 days'")
+    assert await journal.purge_raw(86400, 100) == 0
+
+
+async def test_a_new_event_in_a_delivery_whose_bytes_are_gone(journal, sql):
+    """The source's dedupe expression has changed meanwhile: the same bytes, an event with another id."""
+    one = arrival(b'{"n":1}')
+    await journal.append([one])
+    await make_lead(sql, one.items[0].id)
+    await sql.execute("update delivery set body = null")
+    item = type(one.items[0])(hashlib.blake2b(b"other", digest_size=16).digest(), 0, None)
+    await journal.append([Arrival(one.delivery, one.source, one.content_type, one.body, (item,))])
+    assert await sql.fetchval("select body from delivery") == one.body
