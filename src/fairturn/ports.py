@@ -5,15 +5,36 @@ Every method that touches PostgreSQL raises StoreUnavailable, Contended or Store
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, Protocol
 from uuid import UUID
 
-from fairturn.decide.pool import Fold, PoolFacts
-from fairturn.model import Answer, Arrival, Assigned, Batch, Event, Key, Lead, Outgoing, Refused, Ripening, Verdict
+from fairturn.decide.batching import Pending
+from fairturn.decide.pool import Entry, Fold, PoolFacts
+from fairturn.model import (
+    Answer,
+    Arrival,
+    Assigned,
+    AssignmentLine,
+    Batch,
+    By,
+    DestinationStanding,
+    Event,
+    FailedWrite,
+    HistoryLine,
+    Key,
+    Lead,
+    LeadLine,
+    Outgoing,
+    Pause,
+    Refused,
+    RepStanding,
+    Story,
+    Verdict,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,8 +159,8 @@ class Router(Protocol):
 
     async def quarantine(self, event: bytes, problem: str) -> None: ...
 
-    async def pools_to_serve(self) -> Sequence[str]:
-        """Pools with held leads."""
+    async def pools_to_serve(self, chains: Mapping[str, Sequence[str]]) -> Sequence[str]:
+        """Pools with held leads, and somebody not paused in the pool or one it falls back to (`chains`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,14 +173,6 @@ class Lease:
     failures: int = 0  # requests failed in a row
     failed_hour: int = 0  # writes failed in the last hour, since the ceiling last stopped the destination
     calls_day: int = 0  # data requests of the last 24 hours
-
-
-@dataclass(frozen=True, slots=True)
-class Pending:
-    now: datetime  # PostgreSQL's
-    rows: tuple[Ripening, ...]  # oldest first within priority
-    busy: frozenset[int]  # accounts in a request now
-    in_flight: int  # requests open
 
 
 class Ledger(Protocol):
@@ -196,5 +209,159 @@ class Destination(Protocol):
         """Key -> the record as `write` would send it, or why it cannot be made. Sends nothing."""
 
     async def org(self) -> str | None: ...
+
+    async def close(self) -> None: ...
+
+
+class Broom(Protocol):
+    """What time removes. Each call does a bounded piece and says how much it did."""
+
+    async def expire_signals(self, limit: int) -> int:
+        """Signals whose lead never came are marked, visibly."""
+
+    async def purge_raw(self, older_than: float, limit: int) -> int:
+        """Bodies of routed events older than this many seconds go; their rows stay, so that redeliveries are known."""
+
+    async def purge_events(self, older_than: float, limit: int) -> int:
+        """Rows of events older than this many seconds go."""
+
+
+# ---- for people: pages and commands -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class LeadFilter:
+    status: str | None = None
+    pool: str | None = None
+    rep: str | None = None
+    oldest_first: bool = False
+    before: int | None = None  # lead id, for the next page
+    limit: int = 50
+
+
+@dataclass(frozen=True, slots=True)
+class FailedFilter:
+    """Which failed writes: of these leads (None = of all), with this code, in this destination."""
+
+    leads: tuple[int, ...] | None = None
+    code: str | None = None
+    destination: str | None = None
+
+
+class Reads(Protocol):
+    """What lists, pages and explanations are made of. Locks nothing."""
+
+    async def reps(self) -> Sequence[RepStanding]: ...
+
+    async def leads(self, wanted: LeadFilter) -> Sequence[LeadLine]: ...
+
+    async def find(self, text: str, digests: Sequence[bytes], records: Sequence[str]) -> Sequence[int]:
+        """Leads that have one of these keys, CRM records, or whose id of any source is `text`; merged ones resolved."""
+
+    async def story(self, lead: int) -> Story | None: ...
+
+    async def destinations(self) -> Sequence[DestinationStanding]: ...
+
+    async def failed(self, wanted: FailedFilter, limit: int) -> Sequence[FailedWrite]: ...
+
+    async def history(self, subject: str | None, limit: int) -> Sequence[HistoryLine]:
+        """Newest first; of one thing (`rep ann`), or what several have in common (`rep`)."""
+
+    async def pools(self, shapes: Mapping[str, PoolShape]) -> Mapping[str, PoolFacts]:
+        """As they stand, without a lock: for reckoning what would happen."""
+
+
+@dataclass(frozen=True, slots=True)
+class Retried:
+    writes: int  # pending again
+    under_way: int  # of those named: pending or in flight already
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """A failed write given up, and the turn that its lead had taken."""
+
+    lead: int
+    destination: str
+    elsewhere: bool  # some destination has the lead, may have it, or will be tried for it: the turn stands
+    turn: AssignmentLine | None  # the row that gave the lead to its rep, unless the lead was given back since
+
+
+class ActStep(Protocol):
+    """One transaction of a person's act: what route may do, and what only people do, with its row of history."""
+
+    @property
+    def route(self) -> RouteStep: ...
+
+    async def drop(self, wanted: FailedFilter) -> Sequence[Dropped]:
+        """Give up failed writes of these leads. `route.leads` has locked the leads before."""
+
+    async def note(self, verb: str, subject: str, detail: Mapping[str, object]) -> None: ...
+
+
+class Acts(Protocol):
+    """What people do. Each act is one transaction, leaves a row of history, and wakes the stations it concerns."""
+
+    async def pause_rep(self, rep: str, by: By) -> Pause | None:
+        """The pause that stood already; None = paused now. NotFound for a rep who is not in force."""
+
+    async def resume_rep(self, rep: str, by: By) -> bool: ...
+
+    async def pause_destination(self, destination: str, by: By) -> Pause | None: ...
+
+    async def resume_destination(self, destination: str, by: By) -> bool: ...
+
+    async def retry(self, wanted: FailedFilter, by: By) -> Retried:
+        """Those of the moment of the call, in bounded transactions."""
+
+    def step(self, by: By) -> AbstractAsyncContextManager[ActStep]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A lead that was answered 2xx, as the destination should have it."""
+
+    lead: int
+    key: str | None  # our external id; None = no change was ever made for this destination
+    state: str  # of the change, or of the lead where there is none
+    confirmed: bool
+    record_id: str | None
+    owner: str | None  # as last sent
+    email: str | None
+
+
+class Proofs(Protocol):
+    """The rows that a proof is made of. Everything read within `snapshot` is of one moment."""
+
+    def snapshot(self) -> AbstractAsyncContextManager[Snapshot]: ...
+
+
+class Snapshot(Protocol):
+    async def pools(self) -> Mapping[str, PoolFacts]:
+        """As stored: balances, total, seq, given, last and open credits."""
+
+    def entries(self, pool: str, before: int | None = None) -> AsyncIterator[Sequence[Entry]]:
+        """In order of sequence, by the thousand; up to but not including `before`."""
+
+    async def outside(self) -> int:
+        """Leads whose owner a rule named, outside any pool."""
+
+    def answered(self, destination: str, since: datetime) -> AsyncIterator[Sequence[Sent]]:
+        """Leads with an event received since then, each once, in order of id."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    record_id: str
+    key: str | None
+    owner: str | None
+    email: str | None
+
+
+class Inspect(Protocol):
+    """A CRM that can be asked what it has."""
+
+    async def find(self, keys: Sequence[str], emails: Sequence[str]) -> Sequence[Found]:
+        """Every record that bears one of our external ids, or one of these addresses, deleted ones aside."""
 
     async def close(self) -> None: ...

@@ -1,0 +1,68 @@
+"""What of a batch really goes out: who is written as a lead's owner, and which records have nothing new to say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from fairturn.decide.collapsing import differs
+from fairturn.model import LeadStatus, Outgoing, Refused
+
+OwnerKind = Literal["rep", "raw"]
+Owner = tuple[str | None, OwnerKind]
+# (destination, status, rep, pool, queue the lead is parked under) -> who is written; kind as in Outgoing.owner_kind
+OwnerOf = Callable[[str, LeadStatus, str | None, str | None, str | None], Owner]
+Draft = Mapping[str, object] | Refused
+
+
+def owner_rule(hold_owners: Mapping[str, Mapping[str, str]]) -> OwnerOf:
+    """hold_owners: pool -> destination -> queue or user that owns held leads meanwhile."""
+
+    def owner_of(destination: str, status: LeadStatus, rep: str | None, pool: str | None, park: str | None) -> Owner:
+        if status == "assigned":
+            return rep, "rep"
+        if status == "parked":
+            return park, "raw"
+        if status == "held" and pool is not None:
+            return hold_owners.get(pool, {}).get(destination), "raw"
+        return None, "raw"
+
+    return owner_of
+
+
+@dataclass(frozen=True, slots=True)
+class Sorted:
+    """The records of a batch by what has to be done about them; each is in exactly one list."""
+
+    send: tuple[Outgoing, ...]
+    same: tuple[Outgoing, ...]  # the CRM has confirmed every value before
+    shadow: tuple[Outgoing, ...]
+    refused: tuple[Refused, ...]  # that cannot be made into a record
+    twice: tuple[Outgoing, ...]  # the key is in the request already: a later request takes it
+
+
+def sort_out(records: Sequence[Outgoing], drafts: Mapping[str, Draft], *, shadow: bool) -> Sorted:
+    """shadow: the whole destination is in shadow mode.
+
+    A record whose owner an assignment just made is never "same": a person may have changed the owner in the CRM since,
+    and the assignment is newer than that.
+    """
+    send, same, dark, twice, refused = [], [], [], [], []
+    seen: set[str] = set()
+    for record in records:
+        draft = drafts.get(record.key)
+        if record.key in seen:
+            twice.append(record)
+        elif draft is None:
+            refused.append(Refused(record.key, "NO_RECORD", "the mapping made no record of this lead"))
+        elif isinstance(draft, Refused):
+            refused.append(draft)
+        elif shadow or record.shadow:
+            dark.append(replace(record, shadow=True))
+        elif record.owner is None and record.record_id and not differs(draft, record.confirmed):
+            same.append(record)
+        else:
+            send.append(record)
+        seen.add(record.key)
+    return Sorted(tuple(send), tuple(same), tuple(dark), tuple(refused), tuple(twice))

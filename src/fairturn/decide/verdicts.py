@@ -1,0 +1,130 @@
+"""What we do about the CRM's answer: exactly one verdict for each record of the batch, whatever the answer holds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from fairturn.model import (
+    Answer,
+    Batch,
+    Done,
+    Failed,
+    Later,
+    Outcome,
+    Outgoing,
+    Refused,
+    RetryAt,
+    Unknown,
+    Verdict,
+    Written,
+)
+
+FIRST = 1.0  # seconds before the second attempt
+LONGEST = 600.0
+UNKNOWN = "UNKNOWN"
+
+
+@dataclass(frozen=True, slots=True)
+class Retrying:
+    """How long and how often a record is tried."""
+
+    max_attempts: int = 8  # sends that the CRM refused, or did not mention
+    retry_for: float = 3 * 86_400.0  # seconds since the first try, outages included
+
+
+def backoff(attempt: int, dice: float) -> float:
+    """Seconds after the `attempt`-th counted attempt: 1, 2, 4 ... 600 s, less up to half by the dice (0 <= dice < 1).
+
+    Records of one account get the same dice, so that they still travel together when they come back.
+    """
+    return min(LONGEST, FIRST * 2.0 ** min(max(attempt, 1) - 1, 16)) * (1.0 - dice / 2.0)
+
+
+def verdicts(
+    batch: Batch, answer: Answer, retrying: Retrying, now: datetime, dice: Mapping[int | None, float]
+) -> tuple[Verdict, ...]:
+    """One verdict per record, in the batch's order. dice: account -> [0, 1); None = those without an account.
+
+    A record that the answer does not mention, or mentions twice with different outcomes, is unknown, never done.
+    """
+    outcomes: dict[str, Outcome] = {}
+    for outcome in answer.outcomes:
+        if outcome.key is None:
+            continue
+        known = outcomes.get(outcome.key)
+        contradicts = known is not None and known != outcome
+        outcomes[outcome.key] = Unknown(outcome.key, "two different outcomes") if contradicts else outcome
+    whole = request_failed(answer)
+    return tuple(
+        _shadowed(record, answer)
+        if record.key in answer.shadow
+        else _judge(
+            record,
+            outcomes.get(record.key) or Unknown(record.key, "the CRM did not mention this record"),
+            record_of(record, answer),
+            retrying,
+            now,
+            dice.get(record.account, dice.get(None, 0.0)),
+            outage=whole,
+        )
+        for record in batch.records
+    )
+
+
+def request_failed(answer: Answer) -> bool:
+    """Whether the request failed as a whole: an outage of the CRM, the way there, or our access; no record's fault."""
+    sent = [outcome for outcome in answer.outcomes if outcome.key not in answer.same and not _local(outcome)]
+    if not sent:
+        return False
+    return all(
+        isinstance(outcome, Unknown) or (isinstance(outcome, Later) and outcome.scope == "destination")
+        for outcome in sent
+    )
+
+
+def _local(outcome: Outcome) -> bool:
+    """Decided before anything was sent, so it says nothing about the request."""
+    return isinstance(outcome, Refused) and outcome.code == "NO_RECORD"
+
+
+def record_of(record: Outgoing, answer: Answer) -> Mapping[str, object]:
+    return answer.records.get(record.key, {})
+
+
+def _shadowed(record: Outgoing, answer: Answer) -> Verdict:
+    return Done(record.lead, record.record_id or "", None, record_of(record, answer))
+
+
+def _judge(
+    record: Outgoing,
+    outcome: Outcome,
+    sent: Mapping[str, object],
+    retrying: Retrying,
+    now: datetime,
+    dice: float,
+    *,
+    outage: bool,
+) -> Verdict:
+    match outcome:
+        case Written():
+            return Done(record.lead, outcome.record_id, outcome.created, sent)
+        case Refused():
+            return Failed(record.lead, outcome.code, outcome.message, owner_fault=outcome.owner_fault)
+        case Later():
+            retry = RetryAt(record.lead, outcome.after or 0.0, outcome.code, outcome.message, outcome.scope == "record")
+        case _:
+            retry = RetryAt(record.lead, 0.0, UNKNOWN, outcome.message, not outage)
+    return _again(record, retry, retrying, now, dice)
+
+
+def _again(record: Outgoing, retry: RetryAt, retrying: Retrying, now: datetime, dice: float) -> Verdict:
+    """The retry with its time, or the end of our patience."""
+    if retry.counts and record.attempt >= retrying.max_attempts:
+        return Failed(record.lead, retry.code, f"{retry.message} (given up after {record.attempt} attempts)")
+    tried = record.first_try_at or now
+    if (now - tried).total_seconds() >= retrying.retry_for:
+        days = retrying.retry_for / 86_400.0
+        return Failed(record.lead, retry.code, f"{retry.message} (given up after {days:g} days of trying)")
+    return replace(retry, after=max(retry.after, backoff(record.attempt, dice)))

@@ -1,0 +1,223 @@
+"""The ledger: pending changes of a destination, taken and settled by the holder of its lease.
+
+One clock: PostgreSQL's, read with each statement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+import orjson
+
+from fairturn.decide.batching import Pending
+from fairturn.decide.outgoing import OwnerOf
+from fairturn.model import (
+    Answer,
+    Batch,
+    Done,
+    Failed,
+    FieldValue,
+    Later,
+    Outcome,
+    Outgoing,
+    Refused,
+    RetryAt,
+    Ripening,
+    Unknown,
+    Verdict,
+    Written,
+)
+from fairturn.ports import Lease
+from fairturn.stores.postgres.database import Connection, Database, statements
+
+SQL = statements("ledger")
+LONGEST = 2000  # characters of the CRM's words that are kept
+
+
+class PostgresLedger:
+    """Implements ports.Ledger. `owner_of` says who is written as a lead's owner."""
+
+    def __init__(self, database: Database, owner_of: OwnerOf) -> None:
+        self._database = database
+        self._owner_of = owner_of
+
+    async def lease(self, destination: str, holder: UUID, seconds: float) -> Lease:
+        """Take or renew the lease; `held` says whether it is ours. The destination's row is made if need be."""
+        async with self._database.connection() as connection:
+            await connection.execute(SQL.lease, destination, holder, seconds)
+            row = await one(connection, SQL.standing, destination, holder)
+        return Lease(**row)
+
+    async def release(self, destination: str, holder: UUID) -> None:
+        async with self._database.connection() as connection:
+            await connection.execute(SQL.release, destination, holder)
+
+    async def pending(self, destination: str, limit: int) -> Pending:
+        """At most `limit` rows that may go now, and the one due next. Rows of accounts in flight are left out."""
+        async with self._database.connection() as connection:
+            flying = await one(connection, SQL.flying, destination)
+            rows = await connection.fetch(SQL.ripening, destination, limit, flying["accounts"], flying["now"])
+            rows += await connection.fetch(SQL.next_due, destination, flying["now"])
+        return Pending(
+            now=flying["now"],
+            rows=tuple(
+                Ripening(row["lead_id"], row["first_event_at"], row["due_at"], row["account"], row["priority"])
+                for row in rows
+            ),
+            busy=frozenset(flying["accounts"]),
+            in_flight=flying["requests"],
+        )
+
+    async def take(self, destination: str, holder: UUID, leads: Sequence[int], timeout: float) -> Batch | None:
+        """Those of `leads` that may still go, sorted by account; None when none may, or the lease is not ours."""
+        async with self._database.transaction() as connection:
+            if await connection.fetchval(SQL.hold, destination, holder) is None:
+                return None
+            # Only now, in a snapshot of its own: what another holder took before we had the lock is in flight.
+            flying = await one(connection, SQL.flying, destination)
+            rows = await connection.fetch(SQL.take, destination, holder, list(leads), timeout, flying["accounts"])
+        if not rows:
+            return None
+        records = sorted(
+            (self._outgoing(destination, dict(row)) for row in rows),
+            key=lambda record: (record.account is None, record.account or 0, record.oldest_event_at, record.lead),
+        )
+        return Batch(rows[0]["batch_id"], destination, tuple(records), rows[0]["deadline"])
+
+    def _outgoing(self, destination: str, row: Mapping[str, Any]) -> Outgoing:
+        owner, kind = None, "raw"
+        if row["owner_due"]:
+            owner, kind = self._owner_of(destination, row["status"], row["rep_id"], row["pool_id"], row["park"])
+        return Outgoing(
+            lead=row["lead_id"],
+            version=row["version"],
+            attempt=row["attempts"] + 1,
+            key=row["key"],
+            record_id=row["record_id"],
+            fields=plain(row["fields"]),
+            owner=owner,
+            owner_kind="rep" if kind == "rep" else "raw",
+            account=row["account"],
+            account_key=row["account_key"],
+            oldest_event_at=row["first_event_at"],
+            confirmed=row["record"],
+            shadow=row["mode"] == "shadow",
+            first_try_at=row["tried_at"],
+        )
+
+    async def settle(self, batch: Batch, answer: Answer, verdicts: Sequence[Verdict], holder: UUID) -> int:
+        """Number of rows that took their verdict. Rows of this batch that were taken from us meanwhile are left alone,
+        but what the CRM said of them is noted. A lost lease alone takes nothing from us: until their deadline has
+        passed, nobody else can have taken these rows, and dropping an answer would send them twice.
+        """
+        async with self._database.transaction() as connection:
+            ours = {row["lead_id"] for row in await connection.fetch(SQL.ours, batch.destination, batch.id, holder)}
+            taken = [verdict for verdict in verdicts if verdict.lead in ours]
+            await self._note(connection, batch, answer)
+            await self._settle(connection, batch, answer, taken)
+            await connection.execute(SQL.close, batch.id, answer.calls, bool(answer.shadow), problem_of(answer))
+            if any(
+                isinstance(outcome, Written | Refused) and outcome.key not in answer.same for outcome in answer.outcomes
+            ):
+                await connection.execute(SQL.unblock, batch.destination)
+        return len(taken)
+
+    async def _settle(self, connection: Connection, batch: Batch, answer: Answer, verdicts: Sequence[Verdict]) -> None:
+        shadow = {record.lead for record in batch.records if record.key in answer.shadow}
+        rows = [verdict_row(verdict, shadow=verdict.lead in shadow) for verdict in verdicts]
+        columns = list(zip(*rows, strict=True)) if rows else [()] * 8
+        await connection.execute(SQL.settle, batch.destination, batch.id, *columns)
+
+    async def _note(self, connection: Connection, batch: Batch, answer: Answer) -> None:
+        outcomes = {outcome.key: outcome for outcome in answer.outcomes}
+        rows = [
+            (
+                record.lead,
+                *outcome_row(
+                    outcomes.get(record.key), same=record.key in answer.same, shadow=record.key in answer.shadow
+                ),
+                record.owner,
+                text(answer.records.get(record.key)),
+            )
+            for record in batch.records
+        ]
+        await connection.execute(SQL.note, batch.id, *zip(*rows, strict=True))
+
+    async def block(self, destination: str, seconds: float | None, cause: str) -> None:
+        """Nobody sends for `seconds`. None: paused until a person resumes; the ceiling counts from now."""
+        async with self._database.connection() as connection:
+            if seconds is None:
+                await connection.execute(SQL.stop, destination, cause[:LONGEST])
+            else:
+                await connection.execute(SQL.block, destination, seconds, cause[:LONGEST])
+
+    async def recover(self, destination: str) -> int:
+        """Rows of requests whose deadline has passed are pending again; their number."""
+        async with self._database.connection() as connection:
+            return int(await connection.fetchval(SQL.recover, destination))
+
+    async def pin(self, destination: str, org: str) -> str:
+        async with self._database.connection() as connection:
+            return str(await connection.fetchval(SQL.pin, destination, org))
+
+
+async def one(connection: Connection, sql: str, *arguments: object) -> dict[str, Any]:
+    """The row of a statement that always has one."""
+    return dict((await connection.fetch(sql, *arguments))[0])
+
+
+def plain(fields: Mapping[str, Sequence[Any]]) -> dict[str, FieldValue]:
+    """{field: [value, event time, rank, event]} -> {field: value}. None = erased on purpose."""
+    return {name: state[0] for name, state in fields.items()}
+
+
+def text(record: Mapping[str, object] | None) -> str | None:
+    return None if record is None else orjson.dumps(record).decode()
+
+
+def verdict_row(verdict: Verdict, *, shadow: bool) -> tuple[object, ...]:
+    """(lead, kind, after, counts, code, message, record_id, record)"""
+    match verdict:
+        case Done():
+            kind = "shadow" if shadow else "done"
+            return (verdict.lead, kind, 0.0, False, None, None, verdict.record_id, text(verdict.record))
+        case RetryAt():
+            return (
+                verdict.lead,
+                "retry",
+                verdict.after,
+                verdict.counts,
+                verdict.code,
+                verdict.message[:LONGEST],
+                None,
+                None,
+            )
+        case Failed():
+            return (verdict.lead, "failed", 0.0, True, verdict.code, verdict.message[:LONGEST], None, None)
+
+
+def outcome_row(outcome: Outcome | None, *, same: bool, shadow: bool) -> tuple[object, ...]:
+    """(outcome, code, message, record_id, created)"""
+    if shadow:
+        return ("shadow", None, None, None, None)
+    match outcome:
+        case Written():
+            return ("same" if same else "written", None, None, outcome.record_id, outcome.created)
+        case Refused():
+            return ("refused", outcome.code, outcome.message[:LONGEST], None, None)
+        case Later():
+            return ("later", outcome.code, outcome.message[:LONGEST], None, None)
+        case Unknown():
+            return ("unknown", None, outcome.message[:LONGEST], None, None)
+        case None:
+            return ("unknown", None, "the CRM did not mention this record", None, None)
+
+
+def problem_of(answer: Answer) -> str | None:
+    """The sentence about the request as a whole, if it failed as one."""
+    for outcome in answer.outcomes:
+        if isinstance(outcome, Later) and outcome.scope == "destination":
+            return f"{outcome.code}: {outcome.message}"[:LONGEST]
+    return None
