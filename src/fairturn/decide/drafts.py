@@ -1,0 +1,137 @@
+"""Leads while a route transaction works on them: what the batch's events make of each, before and after the turn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from typing import Literal
+
+from fairturn.config import Rule, Settings, Source
+from fairturn.decide.merging import plain
+from fairturn.model import Fields, FieldValue, Lead, LeadStatus
+
+RANK = {"high": 0, "normal": 1, "bulk": 2}
+Status = Literal["new", "routing"] | LeadStatus
+
+
+@dataclass(slots=True)
+class Draft:
+    """A lead in the making. Lives for one transaction, so it may change."""
+
+    id: int
+    before: Lead | None  # as it was stored; None = new
+    source: str  # that started it
+    fields: Fields
+    status: Status
+    priority: str = "normal"
+    mode: str = "live"
+    account: int | None = None
+    rep: str | None = None
+    pool: str | None = None
+    rule: str | None = None
+    reason: str | None = None
+    park: Mapping[str, str] | None = None
+    wait_until: datetime | None = None
+    oldest: datetime | None = None  # received_at of the oldest event merged now
+    eligible: frozenset[str] | None = None  # of the pool it is routed to
+    owner_rule: bool = False
+    values: dict[str, FieldValue] = field(default_factory=dict)  # plain and derived, as rules see them
+
+    @property
+    def open(self) -> bool:
+        """Nobody has it yet, and somebody should."""
+        return self.status in ("new", "waiting", "held")
+
+    @property
+    def moved(self) -> bool:
+        """Its place changed: assigned, parked or held just now, or to somebody else."""
+        before = self.before
+        return before is None or (self.status, self.rep) != (before.status, before.rep)
+
+    @property
+    def changed(self) -> bool:
+        return self.before is None or self.fields is not self.before.fields
+
+    @property
+    def dirty(self) -> bool:
+        before = self.before
+        return before is None or self.changed or self.lead() != before
+
+    @property
+    def told(self) -> bool:
+        """A destination has to hear of it."""
+        return self.status in ("assigned", "parked", "held") and (self.changed or self.moved)
+
+    def lead(self) -> Lead:
+        status: LeadStatus = "held" if self.status in ("new", "routing") else self.status
+        before = self.before
+        if before is None:
+            created = self.oldest or datetime.min.replace(tzinfo=UTC)
+            before = Lead(self.id, created, self.source, status, self.fields, None, None, None, None, None, None)
+        return replace(
+            before,
+            status=status,
+            fields=self.fields,
+            account=self.account,
+            rep=self.rep,
+            pool=self.pool,
+            rule=self.rule,
+            reason=self.reason,
+            wait_until=self.wait_until if status == "waiting" else None,
+            priority=self.priority,
+            mode=self.mode,
+        )
+
+
+def from_lead(lead: Lead) -> Draft:
+    """A draft of a stored lead, as it stands."""
+    return Draft(
+        id=lead.id,
+        before=lead,
+        source=lead.source,
+        fields=lead.fields,
+        status=lead.status,
+        priority=lead.priority,
+        mode=lead.mode,
+        account=lead.account,
+        rep=lead.rep,
+        pool=lead.pool,
+        rule=lead.rule,
+        reason=lead.reason,
+        wait_until=lead.wait_until,
+    )
+
+
+def higher(one: str, other: str) -> str:
+    """The more urgent of two priorities."""
+    return min(one, other, key=lambda priority: RANK.get(priority, 1))
+
+
+def must_wait(draft: Draft, source: Source | None, now: datetime) -> bool:
+    """Whether a lead without owner still waits for fields of its source's `wait_for`; sets until when."""
+    if source is None or draft.status not in ("new", "waiting"):
+        return False
+    present = plain(draft.fields)
+    missing = [name for name in source.wait_for if present.get(name) is None]
+    until = draft.wait_until or now + timedelta(seconds=source.at_most)
+    if not missing or until <= now:
+        return False
+    draft.status, draft.wait_until = "waiting", until
+    draft.reason = f"waits for {', '.join(missing)}"
+    return True
+
+
+def place(draft: Draft, rule: Rule, settings: Settings) -> None:
+    """Apply the rule's action. `pool` only marks the draft as routing: the turn decides."""
+    draft.rule, draft.reason, draft.wait_until = rule.id, None, None
+    if rule.ignore:
+        draft.status, draft.reason = "ignored", f"rule {rule.id} ignores it"
+    elif rule.park is not None:
+        draft.status, draft.reason = "parked", f"rule {rule.id} parks it"
+        draft.park = rule.park if isinstance(rule.park, dict) else dict.fromkeys(settings.destinations, rule.park)
+    elif rule.owner is not None:
+        draft.status, draft.rep, draft.owner_rule = "assigned", rule.owner, True
+        draft.reason = f"rule {rule.id} names the owner"
+    else:
+        draft.status, draft.pool = "routing", rule.pool

@@ -1,0 +1,195 @@
+"""Route: take events -> map, merge into leads -> match rules -> inside the turn, assign. One transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from fairturn.decide.addresses import derived
+from fairturn.decide.drafts import Draft, from_lead, higher, must_wait, place
+from fairturn.decide.matching import Group, account_keys, group
+from fairturn.decide.merging import incoming, merge, plain
+from fairturn.flow.plan import Plan
+from fairturn.flow.reading import Read, address, read
+from fairturn.flow.turns import GiveBack, take_turns
+from fairturn.model import Fields, FieldValue, Lead
+from fairturn.ports import LeadWrite, Routed, RouteStep, Taken
+
+
+@dataclass(slots=True)
+class Sorted:
+    """A batch, sorted by whose events they are."""
+
+    drafts: list[Draft]
+    events: dict[bytes, int]  # event -> lead
+    keys: dict[bytes, int]  # digest -> lead, where that is new
+    waiting: list[Read]  # signals of people not yet known
+    merges: dict[int, int]  # younger -> older
+    returns: list[GiveBack]
+
+
+async def route_events(step: RouteStep, plan: Plan, taken: Taken) -> int:
+    """Everything that the events of one batch cause, written. Returns the number of leads touched."""
+    reading = read(plan, taken.events)
+    reads = list(reading.reads)
+    bound = await step.bind([key for one in reads for key in one.keys])
+    leads = dict(bound.leads)
+    if bound.signals:
+        late = read(plan, bound.signals)
+        reads += late.reads
+        reading.problems.update(late.problems)
+        leads |= (await step.bind([key for one in late.reads for key in one.keys])).leads
+    batch = await _sort(step, reads, leads)
+    await _judge(step, plan, batch.drafts, taken)
+    folds, held = await take_turns(step, plan, batch.drafts, batch.returns)
+    drafts = batch.drafts + held
+    expires = taken.now + timedelta(seconds=plan.settings.routing.signal_wait)
+    await step.write(
+        Routed(
+            leads=tuple(_written(draft) for draft in drafts if draft.dirty),
+            config=plan.version,
+            destinations=tuple(plan.settings.destinations),
+            keys=batch.keys,
+            events=batch.events,
+            waiting={one.event.id: ([key.digest for key in one.keys], expires) for one in batch.waiting},
+            quarantined=reading.problems,
+            folds=folds,
+            merges=batch.merges,
+            rules={draft.id: draft.rule for draft in drafts if draft.rule},
+        )
+    )
+    return len(drafts)
+
+
+async def route_due(step: RouteStep, plan: Plan, taken: Taken) -> int:
+    """Leads whose wait_for ran out get their owner with what is known of them."""
+    drafts = [from_lead(lead) for lead in (await step.leads(taken.due)).values()]
+    await _judge(step, plan, drafts, taken)
+    await _turn_and_write(step, plan, drafts, ())
+    return len(drafts)
+
+
+async def route_held(step: RouteStep, plan: Plan, pools: Sequence[str]) -> int:
+    """A turn for the held leads of these pools alone: somebody is back. Returns how many leads got an owner."""
+    return await _turn_and_write(step, plan, [], [pool for pool in pools if pool in plan.shapes])
+
+
+async def _turn_and_write(step: RouteStep, plan: Plan, drafts: list[Draft], pools: Sequence[str]) -> int:
+    folds, held = await take_turns(step, plan, drafts, (), pools)
+    touched = [draft for draft in drafts + held if draft.dirty]
+    if touched:
+        await step.write(
+            Routed(
+                leads=tuple(_written(draft) for draft in touched),
+                config=plan.version,
+                destinations=tuple(plan.settings.destinations),
+                folds=folds,
+                rules={draft.id: draft.rule for draft in touched if draft.rule},
+            )
+        )
+    return sum(draft.moved for draft in touched)
+
+
+async def _sort(step: RouteStep, reads: Sequence[Read], leads: Mapping[bytes, int]) -> Sorted:
+    groups = group([one.keys for one in reads], leads)
+    starting = [g for g in groups if not g.leads and any(reads[i].source.starts for i in g.events)]
+    fresh = iter(await step.new_leads(len(starting)))
+    stored = await step.leads(sorted({lead for g in groups for lead in g.leads}))
+    batch = Sorted([], {}, {}, [], {}, [])
+    for g in groups:
+        mine = [reads[i] for i in g.events]
+        if g.leads:
+            draft = await _known(step, batch, g, stored)
+        elif any(one.source.starts for one in mine):
+            first = next(one for one in mine if one.source.starts)
+            draft = Draft(next(fresh), None, first.event.source, {}, "new", "bulk", first.source.mode)
+        else:
+            batch.waiting += mine
+            continue
+        _merge_events(draft, mine)
+        batch.drafts.append(draft)
+        batch.events |= {one.event.id: draft.id for one in mine}
+        batch.keys |= {key.digest: draft.id for key in g.keys if leads.get(key.digest) != draft.id}
+    return batch
+
+
+def _merge_events(draft: Draft, reads: Sequence[Read]) -> None:
+    fields = draft.fields
+    for one in reads:
+        fields = merge(fields, incoming(one.mapped, one.event.id, one.source.rank, one.event.serial))
+        draft.priority = higher(draft.priority, one.source.priority)
+    if draft.before is None or fields != draft.before.fields:
+        draft.fields = fields
+    draft.oldest = min(one.event.received_at for one in reads)
+
+
+async def _known(step: RouteStep, batch: Sorted, g: Group, stored: Mapping[int, Lead]) -> Draft:
+    """The lead of a group's keys. Where keys meet that led to several, the oldest stays and takes in the others."""
+    oldest, *others = (stored[lead] for lead in sorted(g.leads))
+    draft = from_lead(oldest)
+    if not others:
+        return draft
+    there = await step.in_crm([lead.id for lead in (oldest, *others)])
+    for younger in others:
+        draft.fields = merge(draft.fields, younger.fields)
+        draft.priority = higher(draft.priority, younger.priority)
+        batch.merges[younger.id] = oldest.id
+        if younger.status != "assigned":
+            continue
+        if draft.rep is None:
+            draft.status, draft.rep, draft.pool, draft.rule = "assigned", younger.rep, younger.pool, younger.rule
+            draft.reason = f"taken over with lead {younger.id}, which proved to be the same person"
+        elif younger.pool and younger.rep and younger.id not in there:
+            reason = f"the same person as lead {oldest.id}"
+            batch.returns.append(GiveBack(younger.pool, younger.rep, younger.id, reason))
+    return draft
+
+
+async def _judge(step: RouteStep, plan: Plan, drafts: Sequence[Draft], taken: Taken) -> None:
+    """Accounts, and for leads that nobody has yet: wait on, or the first rule that matches."""
+    keyed: list[tuple[Draft, tuple[str, ...]]] = []
+    for draft in drafts:
+        values = plain(draft.fields)
+        facts = address(plan.settings, values)
+        draft.values = {**values, **derived(facts)}
+        keyed.append((draft, account_keys(known_together(draft.fields, values), facts, plan.settings)))
+    known = [keys for _, keys in keyed if keys]
+    accounts = iter(await step.accounts(known) if known else ())
+    for draft, keys in keyed:
+        draft.account = next(accounts) if keys else None
+    for draft in drafts:
+        if not draft.open or must_wait(draft, plan.settings.sources.get(draft.source), taken.now):
+            continue
+        if draft.status == "held" and draft.pool in plan.shapes:
+            draft.status = "routing"
+            continue
+        rule = plan.rules.decide(draft.values, draft.source, taken.paused)
+        if rule is None:
+            draft.status, draft.reason = "ignored", "no rule matches it"
+        else:
+            place(draft, rule, plan.settings)
+
+
+def known_together(fields: Fields, values: Mapping[str, FieldValue]) -> Mapping[str, FieldValue]:
+    """The values from which the account is read.
+
+    A CRM account and a domain prove to be one company only where one event named both: somebody who changed jobs must
+    not join two companies.
+    """
+    record, email = fields.get("crm_account_id"), fields.get("email")
+    if record is None or email is None or record.event == email.event or record.at_us >= email.at_us:
+        return values
+    return {name: value for name, value in values.items() if name != "crm_account_id"}
+
+
+def _written(draft: Draft) -> LeadWrite:
+    return LeadWrite(
+        lead=draft.lead(),
+        new=draft.before is None,
+        changes=draft.told,
+        owned=draft.told and draft.moved,
+        owner_rule=draft.owner_rule,
+        park=draft.park,
+        oldest_event_at=draft.oldest,
+    )

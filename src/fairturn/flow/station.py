@@ -1,0 +1,155 @@
+"""The pump of the route station: steps until there is nothing to do, then waits to be woken."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+import structlog
+
+from fairturn.errors import Contended, FairturnError, StaleConfig, StaleLead, StoreUnavailable
+from fairturn.flow.plan import Plan, Plans
+from fairturn.flow.route import route_due, route_events, route_held
+from fairturn.model import Assigned
+from fairturn.ports import Journal, Router, RouteStep, Taken, Wake
+
+log = structlog.get_logger(__name__)
+TRIES = 8  # of a transaction that met another station: deadlock, merged lead, new config
+POLL = 1.0  # seconds without a wake-up; losing one costs no more than this
+OUTAGE = 0.5  # seconds before the next try when PostgreSQL is away
+
+Act = Callable[[RouteStep, Plan, Taken], Awaitable[int]]
+
+
+class RouteStation:
+    """Routes what the journal holds. Any number of them work on one database at once."""
+
+    def __init__(self, router: Router, plans: Plans, *, batch: int = 500) -> None:
+        self._router = router
+        self._plans = plans
+        self._batch = batch
+        self._stopping = asyncio.Event()
+
+    async def run(self, wake: Wake) -> None:
+        """Until `stop`. Never raises for what the store does: an outage is waited out."""
+        loop = asyncio.get_running_loop()
+        look = loop.time()
+        while not self._stopping.is_set():
+            try:
+                busy = await self.route() + await self.serve_due()
+                if (now := loop.time()) >= look:
+                    # A held lead that its filter keeps back is looked at once a poll, not once a batch.
+                    busy += await self.serve_held()
+                    look = now + POLL
+            except StoreUnavailable as error:
+                log.warning("route.store_unavailable", error=str(error))
+                await self._pause(OUTAGE)
+                continue
+            except FairturnError as error:
+                log.exception("route.failed", error=str(error))
+                await self._pause(POLL)
+                continue
+            if not busy and await wake.wait(POLL):
+                look = 0.0
+
+    def stop(self) -> None:
+        self._stopping.set()
+
+    async def route(self, only: Sequence[bytes] | None = None) -> int:
+        """One batch. Returns the number of events that it took; a batch that fails is redone event by event."""
+        seen: list[bytes] = []
+
+        async def act(step: RouteStep, plan: Plan, taken: Taken) -> int:
+            seen[:] = [event.id for event in taken.events]
+            return await route_events(step, plan, taken) if taken.events else 0
+
+        try:
+            await self._transact(act, only=only)
+        except StoreUnavailable:
+            raise
+        except Exception as error:
+            if len(seen) > 1:
+                for event in seen:
+                    await self.route([event])
+            elif seen:
+                log.exception("route.quarantined", event=seen[0].hex(), error=str(error))
+                await self._router.quarantine(seen[0], f"could not be routed: {error}")
+            else:
+                raise
+        return len(seen)
+
+    async def serve_due(self) -> int:
+        async def act(step: RouteStep, plan: Plan, taken: Taken) -> int:
+            return await route_due(step, plan, taken) if taken.due else 0
+
+        return await self._transact(act, due=True)
+
+    async def serve_held(self, pools: Sequence[str] | None = None) -> int:
+        """Held leads of pools in which somebody may take one now. Returns how many got an owner."""
+        chains = self._plans.current.chains
+        names = await self._router.pools_to_serve(chains) if pools is None else pools
+        if not names:
+            return 0
+
+        async def act(step: RouteStep, plan: Plan, _: Taken) -> int:
+            return await route_held(step, plan, names)
+
+        return await self._transact(act, take=False)
+
+    async def _transact(
+        self, act: Act, *, only: Sequence[bytes] | None = None, due: bool = False, take: bool = True
+    ) -> int:
+        for left in reversed(range(TRIES)):
+            try:
+                async with self._router.step() as step:
+                    limit = self._batch if take else 0
+                    return await act(step, self._plans.current, await step.take(limit, only=only, due=due))
+            except StaleConfig:
+                await self._plans.refresh()
+            except (Contended, StaleLead):
+                if not left:
+                    raise
+        return 0
+
+    async def _pause(self, seconds: float) -> None:
+        try:
+            await asyncio.wait_for(self._stopping.wait(), seconds)
+        except TimeoutError:
+            return
+
+
+class SyncLane:
+    """Callers who wait for an owner are routed together: one route transaction at a time takes all who wait."""
+
+    def __init__(self, station: RouteStation, journal: Journal, wake: Wake) -> None:
+        self._station = station
+        self._journal = journal
+        self._wake = wake
+        self._waiting: dict[bytes, asyncio.Future[None]] = {}
+        self._task: asyncio.Task[None] | None = None
+
+    async def owners(self, events: Sequence[bytes], deadline: float) -> Mapping[bytes, Assigned]:
+        """What became of the events within `deadline` seconds; those not routed by then are left out."""
+        loop = asyncio.get_running_loop()
+        until = loop.time() + deadline
+        futures = [self._waiting.setdefault(event, loop.create_future()) for event in events]
+        if self._task is None or self._task.done():
+            self._task = loop.create_task(self._drain())
+        await asyncio.wait(futures, timeout=deadline)
+        found = await self._journal.results(events)
+        while len(found) < len(set(events)) and (left := until - loop.time()) > 0:
+            # Another station took it, or it waits for a field: its commit wakes us.
+            await self._wake.wait(min(left, POLL / 10))
+            found = await self._journal.results(events)
+        return found
+
+    async def _drain(self) -> None:
+        while self._waiting:
+            batch = list(self._waiting)
+            try:
+                await self._station.route(batch)
+            except FairturnError as error:
+                log.warning("sync.failed", error=str(error))
+            for event in batch:
+                if not (future := self._waiting.pop(event)).done():
+                    future.set_result(None)

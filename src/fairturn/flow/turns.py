@@ -1,0 +1,99 @@
+"""Inside the turn: held leads first, then the batch's, pool by pool, each before the pool it falls back to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from fairturn.decide.drafts import Draft, from_lead
+from fairturn.decide.eligibility import eligible
+from fairturn.decide.fairness import after, assign, give_back
+from fairturn.decide.merging import plain
+from fairturn.decide.pool import GIVES, Fold, PoolFacts, Waiting
+from fairturn.errors import StaleConfig
+from fairturn.flow.plan import Plan
+from fairturn.ports import Routed, RouteStep, Turn
+
+HELD = 1000  # held leads of one pool that one turn looks at
+
+
+@dataclass(frozen=True, slots=True)
+class GiveBack:
+    """A turn whose lead turned out to be another lead's person."""
+
+    pool: str
+    rep: str
+    lead: int
+    reason: str
+
+
+async def take_turns(
+    step: RouteStep, plan: Plan, drafts: Sequence[Draft], returns: Sequence[GiveBack], pools: Iterable[str] = ()
+) -> tuple[dict[str, Fold], list[Draft]]:
+    """Assign what is routing, and what was held. Returns the folds to write and the held leads that were touched."""
+    routing = [draft for draft in drafts if draft.status == "routing"]
+    wanted = {draft.pool for draft in routing if draft.pool} | {back.pool for back in returns} | set(pools)
+    order = plan.with_fallbacks(wanted)
+    accounts = sorted({draft.account for draft in routing if draft.account is not None})
+    turn = await step.turn({pool: plan.shapes[pool] for pool in order}, accounts, HELD)
+    if turn.config != plan.version:
+        msg = f"decided with config {plan.version}, {turn.config} is in force"
+        raise StaleConfig(msg)
+    if returns:
+        await _give_back(step, plan, turn, returns)
+        turn = await step.turn({pool: plan.shapes[pool] for pool in order}, accounts, HELD)
+    known = {draft.id for draft in drafts}
+    held = [from_lead(lead) for pool in order for lead in turn.held.get(pool, ()) if lead.id not in known]
+    for draft in held:
+        draft.status, draft.values = "routing", dict(plain(draft.fields))
+    folds = _fold(plan, order, turn.pools, held + sorted(routing, key=lambda draft: draft.before is None))
+    return folds, held
+
+
+async def _give_back(step: RouteStep, plan: Plan, turn: Turn, returns: Sequence[GiveBack]) -> None:
+    """Written at once, under the locks that are held: the credits need their ids before a fold can settle them."""
+    facts = dict(turn.pools)
+    for back in returns:
+        fold = give_back(facts[back.pool], back.rep, back.lead, back.reason)
+        facts[back.pool] = after(facts[back.pool], fold)
+        await step.write(Routed((), plan.version, (), folds={back.pool: fold}))
+
+
+def _fold(
+    plan: Plan, order: Sequence[str], facts: Mapping[str, PoolFacts], routing: Sequence[Draft]
+) -> dict[str, Fold]:
+    queues: dict[str, list[Draft]] = {pool: [] for pool in order}
+    homes: dict[int, str] = {}
+    drafts = {draft.id: draft for draft in routing}
+    for draft in routing:
+        if draft.pool in queues and draft.pool in facts:
+            queues[draft.pool].append(draft)
+            homes[draft.id] = draft.pool
+        else:
+            draft.status, draft.reason = "held", f"the pool {draft.pool} is not in the settings"
+    folds: dict[str, Fold] = {}
+    for pool in order:
+        if not queues[pool]:
+            continue
+        folds[pool] = fold = assign(facts[pool], [_waiting(plan, draft, pool) for draft in queues[pool]])
+        for entry in fold.entries:
+            if entry.kind in GIVES and entry.lead is not None:
+                draft = drafts[entry.lead]
+                draft.status, draft.rep, draft.pool, draft.reason = "assigned", entry.rep, pool, entry.reason
+        fallback = plan.settings.pools[pool].fallback
+        for lead, why in fold.held:
+            draft = drafts[lead]
+            if homes[lead] == pool:
+                draft.reason = why
+            if fallback in queues and fallback in facts:
+                queues[fallback].append(draft)
+            else:
+                draft.status, draft.pool = "held", homes[lead]
+    return folds
+
+
+def _waiting(plan: Plan, draft: Draft, pool: str) -> Waiting:
+    rule = plan.by_id.get(draft.rule or "")
+    among = eligible(rule, plan.settings.pools[pool], plan.settings, draft.values) if rule else None
+    account = draft.account if plan.shapes[pool].sticky else None
+    return Waiting(lead=draft.id, eligible=among, account=account)

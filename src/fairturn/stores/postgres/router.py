@@ -1,0 +1,212 @@
+"""One route transaction on PostgreSQL: a constant number of statements, whatever the batch holds."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from fairturn.decide.merging import load
+from fairturn.decide.pool import Credit, PoolFacts
+from fairturn.decide.rotation import Member
+from fairturn.errors import StaleLead
+from fairturn.model import Event, Key, Lead
+from fairturn.ports import Bound, PoolShape, Routed, Taken, Turn
+from fairturn.stores.postgres.database import Connection, Database, statements
+from fairturn.stores.postgres.routed import write
+
+SQL = statements("router")
+
+
+def event_of(row: Any) -> Event:
+    return Event(row["id"], row["serial"], row["source_id"], row["lane"], row["received_at"], row["body"])
+
+
+def lead_of(row: Any) -> Lead:
+    return Lead(
+        id=row["id"],
+        created_at=row["created_at"],
+        source=row["source_id"],
+        status=row["status"],
+        fields=load(row["fields"]),
+        account=row["account_id"],
+        rep=row["rep_id"],
+        pool=row["pool_id"],
+        rule=row["rule_id"],
+        reason=row["reason"],
+        wait_until=row["wait_until"],
+        merged_into=row["merged_into"],
+        priority=row["priority"],
+        mode=row["mode"],
+    )
+
+
+class PostgresRouter:
+    """Opens route transactions. `actor` names the process in the assignments it writes."""
+
+    def __init__(self, database: Database, *, actor: str = "fairturn") -> None:
+        self._database = database
+        self._actor = actor
+
+    @asynccontextmanager
+    async def step(self) -> AsyncIterator[PostgresRouteStep]:
+        async with self._database.transaction() as connection:
+            yield PostgresRouteStep(connection, self._actor)
+
+    async def pools_to_serve(self, chains: Mapping[str, Sequence[str]]) -> Sequence[str]:
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(SQL.serve)
+        present = {row["id"] for row in rows if row["present"]}
+        return [row["id"] for row in rows if row["held"] and present.intersection(chains.get(row["id"], ()))]
+
+    async def quarantine(self, event: bytes, problem: str) -> None:
+        async with self._database.connection() as connection:
+            await connection.execute(SQL.quarantine, [event], [problem])
+
+
+class PostgresRouteStep:
+    def __init__(self, connection: Connection, actor: str) -> None:
+        self._connection = connection
+        self._actor = actor
+
+    async def take(self, limit: int, *, only: Sequence[bytes] | None = None, due: bool = False) -> Taken:
+        # Due leads come in a transaction of their own: keys are locked before leads everywhere, and these have none.
+        c = self._connection
+        if due:
+            rows = await c.fetch(SQL.due, limit)
+        elif only is not None:
+            rows = await c.fetch(SQL.claim_these, list(only))
+        else:
+            rows = await c.fetch(SQL.claim, limit)
+        paused = {row["id"]: row["reason"] for row in await c.fetch(SQL.paused)} if rows else {}
+        now = await c.fetchval(SQL.now)
+        if due:
+            return Taken(now, (), tuple(row["id"] for row in rows), paused)
+        return Taken(now, tuple(map(event_of, rows)), (), paused)
+
+    async def bind(self, keys: Sequence[Key]) -> Bound:
+        unique = {key.digest: key for key in keys}
+        ordered = [unique[digest] for digest in sorted(unique)]
+        rows = await self._connection.fetch(
+            SQL.bind, [k.digest for k in ordered], [k.kind for k in ordered], [k.value for k in ordered]
+        )
+        leads = {row["digest"]: row["lead_id"] for row in rows if row["lead_id"] is not None}
+        orphans = [row["digest"] for row in rows if row["lead_id"] is None and row["existed"]]
+        signals = await self._connection.fetch(SQL.signals, orphans) if orphans else []
+        return Bound(leads, tuple(map(event_of, signals)))
+
+    async def new_leads(self, count: int) -> Sequence[int]:
+        return [row[0] for row in await self._connection.fetch(SQL.new_leads, count)] if count else []
+
+    async def leads(self, ids: Sequence[int]) -> Mapping[int, Lead]:
+        if not ids:
+            return {}
+        found = {row["id"]: lead_of(row) for row in await self._connection.fetch(SQL.leads, sorted(ids))}
+        if any(lead.merged_into is not None for lead in found.values()) or len(found) != len(set(ids)):
+            msg = "a lead was merged into another while we waited for its lock"
+            raise StaleLead(msg)
+        return found
+
+    async def accounts(self, groups: Sequence[Sequence[str]]) -> Sequence[int]:
+        """One account per group. The first key of a new group names the account."""
+        keys = sorted({key for group in groups for key in group})
+        if not keys:
+            return []
+        bound = await self._account_keys(keys)
+        fresh = sorted({group[0] for group in groups if not any(key in bound for key in group)})
+        if fresh:
+            made = {row["key"]: row["id"] for row in await self._connection.fetch(SQL.new_accounts, fresh)}
+            await self._connection.execute(SQL.bind_accounts, list(made), list(made.values()))
+            bound = await self._account_keys(keys)  # another station may have been first: its account it is
+        return await self._join(groups, bound)
+
+    async def _account_keys(self, keys: Sequence[str]) -> dict[str, int]:
+        return {row["key"]: row["account_id"] for row in await self._connection.fetch(SQL.account_keys, list(keys))}
+
+    async def _join(self, groups: Sequence[Sequence[str]], bound: dict[str, int]) -> list[int]:
+        """Keys of one group are one account from here on: the oldest account stays."""
+        root: dict[int, int] = {}
+
+        def find(account: int) -> int:
+            while account in root:
+                account = root[account]
+            return account
+
+        loose: dict[str, int] = {}
+        for group in groups:
+            found = sorted({find(bound[key]) for key in group if key in bound})
+            for other in found[1:]:
+                root[other] = found[0]
+            loose |= {key: found[0] for key in group if key not in bound}
+        if root:
+            await self._connection.execute(SQL.join_accounts, list(root), [find(account) for account in root])
+        if loose:
+            keys = sorted(loose)
+            await self._connection.execute(SQL.bind_accounts, keys, [find(loose[key]) for key in keys])
+        known = bound | loose
+        return [find(known[group[0]]) for group in groups]
+
+    async def turn(self, pools: Mapping[str, PoolShape], accounts: Sequence[int], held: int) -> Turn:
+        """Lock, then read. One statement that did both reads before it waits, and gave the same rep six times."""
+        c = self._connection
+        names = sorted(pools)
+        if names:
+            await c.fetch(SQL.lock_pools, names)
+        config = await c.fetchval(SQL.config)
+        if not names:
+            return Turn(config or 0, {}, {}, {})
+        paused = {row["id"]: row["reason"] for row in await c.fetch(SQL.paused)}
+        facts = await read_pools(c, names, pools, paused, accounts)
+        rows = await c.fetch(SQL.held, names, held)
+        waiting: dict[str, list[Lead]] = {}
+        for row in rows:
+            waiting.setdefault(row["pool_id"], []).append(lead_of(row))
+        return Turn(config or 0, facts, {pool: tuple(leads) for pool, leads in waiting.items()}, paused)
+
+    async def in_crm(self, leads: Sequence[int]) -> frozenset[int]:
+        rows = await self._connection.fetch(SQL.in_crm, list(leads)) if leads else []
+        return frozenset(row["lead_id"] for row in rows)
+
+    async def write(self, routed: Routed) -> None:
+        await write(self._connection, SQL, routed, self._actor)
+
+
+async def read_pools(
+    c: Connection,
+    names: list[str],
+    shapes: Mapping[str, PoolShape],
+    paused: Mapping[str, str],
+    accounts: Sequence[int],
+) -> dict[str, PoolFacts]:
+    """Facts of pools whose locks the caller holds. `paused`: rep -> why."""
+    members = _by_pool(await c.fetch(SQL.members, names))
+    credits_of = _by_pool(await c.fetch(SQL.credits, names))
+    sticky = await c.fetch(SQL.sticky, list(accounts)) if accounts else []
+    facts = {}
+    for state in await c.fetch(SQL.pools, names):
+        name, shape = state["id"], shapes[state["id"]]
+        mine = members.get(name, [])
+        facts[name] = PoolFacts(
+            pool=name,
+            members=tuple(Member(r["rep_id"], shape.weights.get(r["rep_id"], 0), r["position"]) for r in mine),
+            present=frozenset(r["rep_id"] for r in mine if r["rep_id"] not in paused),
+            balances={r["rep_id"]: r["balance"] for r in mine},
+            total=state["total"],
+            seq=state["seq"],
+            credits=tuple(Credit(r["id"], r["rep_id"], r["kind"], r["opened_seq"]) for r in credits_of.get(name, [])),
+            settled={r["rep_id"]: r["settled"] for r in mine if r["settled"] is not None},
+            sticky={r["account_id"]: r["rep_id"] for r in sticky if r["age"] < shape.sticky},
+            filtered=shape.filtered,
+            max_debt=shape.max_debt,
+            counts_kept=shape.counts,
+            given=state["given"],
+            last=state["last_rep"],
+        )
+    return facts
+
+
+def _by_pool(rows: Sequence[Any]) -> dict[str, list[Any]]:
+    found: dict[str, list[Any]] = {}
+    for row in rows:
+        found.setdefault(row["pool_id"], []).append(row)
+    return found

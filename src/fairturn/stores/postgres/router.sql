@@ -1,0 +1,239 @@
+-- name: now
+select clock_timestamp()
+
+-- name: claim
+-- SKIP LOCKED claims work, not turns: stations share the journal, and a station that dies frees its events at once.
+-- A sync event is its caller's for a few seconds; after that any station takes it.
+select e.id, e.serial, e.source_id, e.lane, e.received_at, coalesce(e.body, d.body) as body
+from event e join delivery d on d.id = e.delivery_id
+where e.state = 'pending' and (e.lane = 'batch' or e.received_at < clock_timestamp() - interval '5 seconds')
+order by e.serial
+limit $1
+for update of e skip locked
+
+-- name: claim_these
+select e.id, e.serial, e.source_id, e.lane, e.received_at, coalesce(e.body, d.body) as body
+from event e join delivery d on d.id = e.delivery_id
+where e.id = any($1::bytea[]) and e.state = 'pending'
+order by e.serial
+for update of e skip locked
+
+-- name: due
+select id from lead
+where status = 'waiting' and wait_until <= clock_timestamp() and merged_into is null
+order by id
+limit $1
+for update skip locked
+
+-- name: paused
+select id, coalesce(paused_reason, 'paused') as reason from rep where paused_at is not null
+
+-- name: bind
+-- The keys come sorted. Updating the row that is there locks it: from here on these leads are ours until we commit.
+insert into lead_key (digest, kind, value)
+select * from unnest($1::bytea[], $2::text[], $3::text[])
+on conflict (digest) do update set digest = excluded.digest
+returning digest, lead_id, (xmax <> 0) as existed
+
+-- name: signals
+select e.id, e.serial, e.source_id, e.lane, e.received_at, coalesce(e.body, d.body) as body
+from event e join delivery d on d.id = e.delivery_id
+where e.state = 'waiting' and e.keys && $1::bytea[]
+order by e.serial
+for update of e skip locked
+
+-- name: new_leads
+select nextval('lead_id') from generate_series(1, $1::integer)
+
+-- name: leads
+select id, created_at, source_id, status, fields, account_id, rep_id, pool_id, rule_id, reason, wait_until, merged_into,
+       priority, mode
+from lead where id = any($1::bigint[])
+order by id
+for update
+
+-- name: account_keys
+select k.key, k.account_id from account_key k where k.key = any($1::text[])
+
+-- name: new_accounts
+insert into account (key) select unnest($1::text[]) returning id, key
+
+-- name: bind_accounts
+insert into account_key (key, account_id)
+select * from unnest($1::text[], $2::bigint[])
+on conflict (key) do nothing
+
+-- name: join_accounts
+with joined as (
+    update account a set merged_into = j.stays
+    from unnest($1::bigint[], $2::bigint[]) as j (gone, stays)
+    where a.id = j.gone or a.merged_into = j.gone
+    returning j.gone, j.stays
+), keys as (
+    update account_key k set account_id = j.stays from (select distinct gone, stays from joined) j where k.account_id = j.gone
+), leads as (
+    update lead l set account_id = j.stays from (select distinct gone, stays from joined) j where l.account_id = j.gone
+)
+update change c set account_id = j.stays from (select distinct gone, stays from joined) j where c.account_id = j.gone
+
+-- name: lock_pools
+select id from pool where id = any($1::text[]) order by id for update
+
+-- name: config
+select max(id) from config_version
+
+-- name: pools
+select id, seq, total, given, last_rep from pool where id = any($1::text[])
+
+-- name: members
+select pool_id, rep_id, position, balance, settled from rotation where pool_id = any($1::text[]) order by pool_id, position
+
+-- name: credits
+select id, pool_id, rep_id, kind, opened_seq from credit
+where pool_id = any($1::text[]) and closed_seq is null
+order by pool_id, id
+
+-- name: sticky
+select distinct on (account_id) account_id, rep_id, extract(epoch from clock_timestamp() - assigned_at)::float8 as age
+from lead
+where account_id = any($1::bigint[]) and status = 'assigned' and assigned_at is not null
+order by account_id, assigned_at desc, id desc
+
+-- name: held
+select l.id, l.created_at, l.source_id, l.status, l.fields, l.account_id, l.rep_id, l.pool_id, l.rule_id, l.reason,
+       l.wait_until, l.merged_into, l.priority, l.mode
+from unnest($1::text[]) as p (id)
+cross join lateral (
+    select * from lead
+    where pool_id = p.id and status = 'held' and merged_into is null
+    order by id
+    limit $2
+    for update skip locked
+) l
+
+-- name: serve
+select p.id,
+       exists (select from lead l where l.pool_id = p.id and l.status = 'held' and l.merged_into is null) as held,
+       exists (select from rotation r join rep on rep.id = r.rep_id
+               where r.pool_id = p.id and rep.paused_at is null) as present
+from pool p
+
+-- name: insert_leads
+insert into lead (id, source_id, status, fields, account_id, rep_id, pool_id, rule_id, reason, park, wait_until, held_at,
+                  assigned_at, priority, mode)
+select id, source_id, status, fields, account_id, rep_id, pool_id, rule_id, reason, park, wait_until,
+       case when status = 'held' then clock_timestamp() end,
+       case when status = 'assigned' then clock_timestamp() end, priority, mode
+from unnest($1::bigint[], $2::text[], $3::text[], $4::jsonb[], $5::bigint[], $6::text[], $7::text[], $8::text[], $9::text[],
+            $10::jsonb[], $11::timestamptz[], $12::text[], $13::text[])
+     as n (id, source_id, status, fields, account_id, rep_id, pool_id, rule_id, reason, park, wait_until, priority, mode)
+
+-- name: update_leads
+update lead l
+set status = n.status, fields = n.fields, account_id = n.account_id, rep_id = n.rep_id, pool_id = n.pool_id,
+    rule_id = n.rule_id, reason = n.reason, park = coalesce(n.park, l.park), wait_until = n.wait_until,
+    held_at = case when n.status = 'held' then coalesce(l.held_at, clock_timestamp()) end,
+    assigned_at = case when n.status = 'assigned' and l.rep_id is distinct from n.rep_id then clock_timestamp()
+                       else l.assigned_at end,
+    priority = n.priority
+from unnest($1::bigint[], $2::text[], $3::jsonb[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::text[],
+            $9::jsonb[], $10::timestamptz[], $11::text[])
+     as n (id, status, fields, account_id, rep_id, pool_id, rule_id, reason, park, wait_until, priority)
+where l.id = n.id
+
+-- name: own_keys
+update lead_key k set lead_id = n.lead_id from unnest($1::bytea[], $2::bigint[]) as n (digest, lead_id) where k.digest = n.digest
+
+-- name: routed
+update event e set state = 'routed', lead_id = n.lead_id, expires_at = null
+from unnest($1::bytea[], $2::bigint[]) as n (id, lead_id) where e.id = n.id
+
+-- name: wait
+update event set state = 'waiting', keys = $2::bytea[], expires_at = $3::timestamptz where id = $1
+
+-- name: quarantine
+update event e set state = 'quarantined', problem = n.problem, expires_at = null
+from unnest($1::bytea[], $2::text[]) as n (id, problem) where e.id = n.id and e.state in ('pending', 'waiting')
+
+-- name: merge_leads
+-- The older stays; keys, events and rows of the younger move to it.
+with gone as (
+    update lead l set merged_into = m.older
+    from unnest($1::bigint[], $2::bigint[]) as m (younger, older)
+    where l.id = m.younger or l.merged_into = m.younger
+    returning m.younger, m.older
+), keys as (
+    update lead_key k set lead_id = m.older from (select distinct younger, older from gone) m where k.lead_id = m.younger
+)
+update event e set lead_id = m.older from (select distinct younger, older from gone) m where e.lead_id = m.younger
+
+-- name: shares
+insert into share_set (hash, members)
+select hash, members::jsonb from unnest($1::bytea[], $2::text[]) as n (hash, members)
+on conflict (hash) do nothing
+
+-- name: assignments
+insert into assignment (pool_id, seq, kind, rep_id, lead_id, share_hash, eligible, rule_id, counts, reason, actor, config)
+select pool_id, seq, kind, rep_id, lead_id, share_hash, eligible::text[], rule_id, counts, reason, $11, $12
+from unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::bigint[], $6::bytea[], $7::text[], $8::text[],
+            $9::boolean[], $10::text[])
+     as n (pool_id, seq, kind, rep_id, lead_id, share_hash, eligible, rule_id, counts, reason)
+
+-- name: close_credits
+update credit c set closed_seq = n.seq, outcome = n.how
+from unnest($1::bigint[], $2::bigint[], $3::text[]) as n (id, seq, how) where c.id = n.id
+
+-- name: open_credits
+insert into credit (pool_id, rep_id, kind, opened_seq, lead_id)
+select n.pool_id, n.rep_id, n.kind, n.seq, a.lead_id
+from unnest($1::text[], $2::text[], $3::text[], $4::bigint[]) with ordinality as n (pool_id, rep_id, kind, seq, place)
+left join assignment a on a.pool_id = n.pool_id and a.seq = n.seq
+order by n.place
+
+-- name: balances
+update rotation r set balance = n.balance, settled = n.settled
+from unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[]) as n (pool_id, rep_id, balance, settled)
+where r.pool_id = n.pool_id and r.rep_id = n.rep_id
+  and (r.balance, r.settled) is distinct from (n.balance, n.settled)
+
+-- name: turn_pools
+update pool p set seq = n.seq, total = n.total, given = n.given, last_rep = n.last
+from unnest($1::text[], $2::bigint[], $3::integer[], $4::bigint[], $5::text[]) as n (id, seq, total, given, last)
+where p.id = n.id
+
+-- name: changes
+-- In flight: touch the version only; settle alone changes the state. One that failed stays failed until a person retries
+-- it, or until the lead itself changes, which is a new chance.
+insert into change (lead_id, destination_id, state, version, owner_version, account_id, priority, first_event_at)
+select n.lead_id, d.id, 'pending', 1, case when n.owner then 1 else 0 end, n.account_id, n.priority,
+       coalesce(n.oldest, clock_timestamp())
+from unnest($1::bigint[], $2::boolean[], $3::bigint[], $4::text[], $5::timestamptz[])
+     as n (lead_id, owner, account_id, priority, oldest)
+cross join unnest($6::text[]) as d (id)
+on conflict (lead_id, destination_id) do update
+set state = case when change.state = 'in_flight' then 'in_flight' else 'pending' end,
+    version = change.version + 1,
+    owner_version = case when excluded.owner_version > 0 then change.version + 1 else change.owner_version end,
+    account_id = excluded.account_id,
+    priority = excluded.priority,
+    first_event_at = least(change.first_event_at, excluded.first_event_at),
+    attempts = case when change.state = 'failed' then 0 else change.attempts end,
+    first_try_at = case when change.state = 'failed' then null else change.first_try_at end,
+    due_at = case when change.state in ('failed', 'done') then '-infinity' else change.due_at end,
+    failed_at = null
+
+-- name: notify
+select pg_notify($1, '')
+
+-- name: adopt
+-- The younger of two leads that met has a record in the CRM and the older has none: the older takes the record over.
+update change o
+set external_key = y.external_key, record_id = y.record_id, record = y.record
+from change y
+where o.lead_id = $2 and y.lead_id = $1 and o.destination_id = y.destination_id
+  and o.confirmed = 0 and o.state <> 'in_flight' and y.confirmed > 0
+
+-- name: in_crm
+select lead_id from change
+where lead_id = any($1::bigint[]) and (confirmed > 0 or state = 'in_flight' or attempts > 0)
+group by lead_id
