@@ -1,0 +1,76 @@
+"""Who is written as an owner, and which records have something to say."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from fairturn.decide.outgoing import Draft, owner_rule, sort_out
+from fairturn.model import Outgoing, Refused
+
+NOW = datetime(2026, 3, 2, 10, tzinfo=UTC)
+RECORD = Outgoing(
+    1, 2, 1, "ft-1", "00Q1", {}, None, "raw", None, None, NOW, {"City": "Kiel", "Phone": "1", "OwnerId": "005A"}
+)
+
+
+@pytest.mark.parametrize(
+    ("facts", "owner"),
+    [
+        (("assigned", "ann", "emea", None), ("ann", "rep")),
+        (("parked", None, None, "00GJUNK"), ("00GJUNK", "raw")),
+        (("held", None, "emea", None), ("00GQUEUE", "raw")),
+        (("held", None, "apac", None), (None, "raw")),
+        (("waiting", None, None, None), (None, "raw")),
+        (("ignored", None, None, None), (None, "raw")),
+    ],
+)
+def test_owner(facts, owner):
+    assert owner_rule({"emea": {"crm": "00GQUEUE"}})("crm", *facts) == owner
+
+
+def test_a_record_that_was_confirmed_word_for_word_is_not_sent_again():
+    found = sort_out([RECORD], {"ft-1": {"City": "Kiel", "Phone": "1"}}, shadow=False)
+    assert (found.same, found.send) == ((RECORD,), ())
+
+
+@pytest.mark.parametrize(
+    ("record", "draft"),
+    [
+        (RECORD, {"City": "Bonn"}),
+        (RECORD, {"City": "Kiel", "State": "SH"}),
+        (RECORD, {"City": None}),
+        (replace(RECORD, owner="ann", owner_kind="rep"), {"City": "Kiel", "OwnerId": "005A"}),  # newer than a person's
+        (replace(RECORD, record_id=None), {"City": "Kiel"}),
+        (replace(RECORD, confirmed=None), {"City": "Kiel"}),
+    ],
+)
+def test_whatever_is_new_is_sent(record, draft):
+    assert sort_out([record], {"ft-1": draft}, shadow=False).send == (record,)
+
+
+def test_shadow_of_the_lead_or_of_the_destination_is_never_sent():
+    dark = replace(RECORD, shadow=True)
+    drafts = {"ft-1": {"City": "Bonn"}}
+    assert sort_out([dark], drafts, shadow=False).shadow == (dark,)
+    assert sort_out([RECORD], drafts, shadow=True).shadow == (dark,)
+
+
+def test_the_same_key_twice_leaves_one_for_later_case_83():
+    """Case 83: Salesforce refuses every row of a key that comes twice in one request."""
+    other = replace(RECORD, lead=2)
+    found = sort_out([RECORD, other], {"ft-1": {"City": "Bonn"}}, shadow=False)
+    assert (found.send, found.twice) == ((RECORD,), (other,))
+
+
+def test_each_record_is_in_one_list_case_100():
+    records = [replace(RECORD, lead=n, key=f"ft-{n}") for n in range(4)]
+    drafts: dict[str, Draft] = {
+        "ft-0": {"City": "Bonn"},
+        "ft-1": {"City": "Kiel"},
+        "ft-2": Refused("ft-2", "NO_RECORD", "no"),
+    }
+    found = sort_out(records, drafts, shadow=False)
+    assert found.send == (records[0],)
+    assert found.same == (records[1],)
+    assert [refused.key for refused in found.refused] == ["ft-2", "ft-3"]
