@@ -134,7 +134,7 @@ def test_the_deviation_of_a_set_that_stands_is_the_distance_from_the_share(weigh
 
 
 def test_a_stretch_is_measured_against_what_was_carried_into_it():
-    """By hand: A, B, then B pauses. C is owed half a lead by A, so C, A, C is right, and half a lead off without that."""
+    """A, B, then B pauses. A owes C half a lead, so C, A, C is right; without that it would be half a lead off."""
     history = History(1, 1, 1)
     history.give(2)
     history.present(frozenset("AC"))
