@@ -114,7 +114,7 @@ def parsed(bare: str) -> Parsed | None:
     except EmailNotValidError:
         return None
     host = found.ascii_domain.lower().removesuffix(stand_in)
-    if not HOST.fullmatch(host):
+    if not HOST.fullmatch(host) or "\ufffd" in found.local_part:  # letters lost on the way: whose is it?
         return None
     return Parsed(found.local_part.lower(), host, found.domain.lower().removesuffix(stand_in))
 

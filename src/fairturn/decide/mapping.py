@@ -245,8 +245,8 @@ def polish(values: dict[str, FieldValue], marks: list[str], *, settings: Setting
         values["country"] = place = country(place)
     number = values.get("phone")
     if isinstance(number, str):
-        home = place if isinstance(place, str) and is_region(place) else region
-        values["phone"], mark = phone(number, home)
+        home = place if isinstance(place, str) and is_region(place) else None
+        values["phone"], mark = phone(number, home, region)
         if mark:
             marks.append(f"phone: {mark}")
 

@@ -11,23 +11,31 @@ LONGEST: Final = 100  # characters; the library refuses beyond 250
 
 
 @lru_cache(maxsize=20_000)
-def phone(text: str, region: str | None) -> tuple[str, str | None]:
-    """(+14155550100, mark). `region` is an ISO alpha-2 country for numbers without +; also 00 and 011 prefixes need it.
+def phone(text: str, home: str | None, source: str | None = None) -> tuple[str, str | None]:
+    """("+14155550100", mark). For numbers without + (00 and 011 prefixes included) the region is the lead's country,
+    `home`, or the one that the source is mostly filled in from; both are ISO alpha-2.
 
-    Possible is enough: ranges open faster than tables are updated, so a number that no table knows is not refused. An
-    extension is kept: "+14155550100 ext. 12".
+    The first region under which the number exists decides, else the first under which it is possible: ranges open
+    faster than tables are updated, so possible is enough. An extension is kept: "+14155550100 ext. 12".
     """
     if len(text) > LONGEST:
         return text, "too long for a number, kept as typed"
+    regions = tuple(region for region in (home, source) if region) or (None,)
+    found = [number for region in regions if (number := possible(text, region))]
+    if not found:
+        known = regions[0] or text.lstrip().startswith("+")
+        return text, f"{'not a possible number' if known else 'no country known'}, kept as typed"
+    best = next(filter(phonenumbers.is_valid_number, found), found[0])
+    shown = phonenumbers.format_number(best, phonenumbers.PhoneNumberFormat.E164)
+    return (f"{shown} ext. {best.extension}" if best.extension else shown), None
+
+
+def possible(text: str, region: str | None) -> phonenumbers.PhoneNumber | None:
     try:
-        found = phonenumbers.parse(text, region)
-        if not phonenumbers.is_possible_number(found):
-            return text, "not a possible number, kept as typed"
+        number = phonenumbers.parse(text, region)
     except phonenumbers.NumberParseException:
-        why = "not a number" if region or text.lstrip().startswith("+") else "no country known"
-        return text, f"{why}, kept as typed"
-    shown = phonenumbers.format_number(found, phonenumbers.PhoneNumberFormat.E164)
-    return (f"{shown} ext. {found.extension}" if found.extension else shown), None
+        return None
+    return number if phonenumbers.is_possible_number(number) else None
 
 
 def is_region(code: str) -> bool:

@@ -23,7 +23,7 @@ def country(text: str) -> str:
 
 def folded(text: str) -> str:
     """Letter case, accents, dots, hyphens and a leading "the" make no difference."""
-    bare = unicodedata.normalize("NFKD", DROPPED.sub("", text.casefold()).replace("&", " and "))
+    bare = unicodedata.normalize("NFKD", DROPPED.sub("", text).replace("&", " and ")).casefold()
     bare = "".join(char for char in bare if not unicodedata.combining(char))
     return PARTED.sub(" ", bare).strip().removeprefix("the ")
 
