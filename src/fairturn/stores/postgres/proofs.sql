@@ -1,0 +1,37 @@
+-- name: pools
+select id, seq, total, given, last_rep as last from pool order by id
+
+-- name: balances
+select pool_id, rep_id, balance, settled from rotation order by pool_id, position
+
+-- name: credits
+select id, pool_id, rep_id, kind, opened_seq from credit where closed_seq is null order by pool_id, id
+
+-- name: entries
+select seq, kind, rep_id, lead_id, share_hash, eligible, reason, counts
+from assignment where pool_id = $1 and ($2::bigint is null or seq < $2)
+order by seq
+
+-- name: share_sets
+select hash, members from share_set where hash = any($1::bytea[])
+
+-- name: outside
+select count(*) from assignment where kind = 'owner'
+
+-- name: answered
+-- Leads with an event of the time in question, as the older of those that proved to be one person.
+select l.id, l.status, l.fields -> 'email' ->> 0 as email, c.external_key, c.state, c.confirmed > 0 as confirmed,
+       c.record_id, c.record, w.owner
+from (
+    select distinct coalesce(l.merged_into, l.id) as id
+    from event e join lead l on l.id = e.lead_id
+    where e.received_at >= $2 and e.state = 'routed'
+) e
+join lead l on l.id = e.id
+left join change c on c.lead_id = l.id and c.destination_id = $1
+left join lateral (
+    select owner from write
+    where lead_id = l.id and destination_id = $1 and owner is not null and outcome = 'written'
+    order by batch_id desc limit 1
+) w on true
+order by l.id

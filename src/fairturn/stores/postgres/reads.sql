@@ -1,0 +1,125 @@
+-- name: reps
+select r.id, r.paused_at, r.paused_by, r.paused_reason,
+       coalesce((select array_agg(m.pool_id order by m.pool_id) from rotation m where m.rep_id = r.id), '{}') as pools,
+       coalesce(d.leads, 0) as leads
+from rep r
+left join (select rep_id, count(*) as leads from lead
+           where created_at > clock_timestamp() - interval '24 hours' and status = 'assigned' and merged_into is null
+           group by rep_id) d on d.rep_id = r.id
+order by r.id
+
+-- name: leads
+select id, created_at, source_id, status, fields, account_id, rep_id, pool_id, rule_id, reason, wait_until, merged_into,
+       priority, mode, held_at, assigned_at
+from lead
+where merged_into is null
+  and ($1::text is null or status = $1) and ($2::text is null or pool_id = $2) and ($3::text is null or rep_id = $3)
+  and ($4::bigint is null or id < $4)
+order by id desc
+limit $5
+
+-- name: oldest_leads
+select id, created_at, source_id, status, fields, account_id, rep_id, pool_id, rule_id, reason, wait_until, merged_into,
+       priority, mode, held_at, assigned_at
+from lead
+where merged_into is null
+  and ($1::text is null or status = $1) and ($2::text is null or pool_id = $2) and ($3::text is null or rep_id = $3)
+order by id
+limit $4
+
+-- name: find
+-- By key, then by what the CRM calls it, then by an id of any source. The last two have no index of their own: they are
+-- looked for only where a key does not lead there.
+select coalesce(l.merged_into, l.id) as id
+from lead_key k join lead l on l.id = k.lead_id
+where k.digest = any($1::bytea[])
+group by 1 order by 1
+
+-- name: find_record
+select coalesce(l.merged_into, l.id) as id
+from change c join lead l on l.id = c.lead_id
+where c.record_id = any($1::text[]) or c.external_key = any($1::text[])
+group by 1 order by 1
+limit 20
+
+-- name: find_value
+select coalesce(l.merged_into, l.id) as id
+from lead_key k join lead l on l.id = k.lead_id
+where k.value = $1
+group by 1 order by 1
+limit 20
+
+-- name: lead
+select id, created_at, source_id, status, fields, account_id, rep_id, pool_id, rule_id, reason, wait_until, merged_into,
+       priority, mode, held_at, assigned_at
+from lead where id = (select coalesce(merged_into, id) from lead where id = $1)
+
+-- name: merged
+select id from lead where merged_into = $1 order by id
+
+-- name: keys
+select digest, kind, value from lead_key where lead_id = any($1::bigint[]) order by kind, value limit 200
+
+-- name: events
+-- The newest 500; whoever sends a lead more often than that is known by then.
+select * from (
+    select id, serial, source_id, received_at, state, problem, marks from event
+    where lead_id = any($1::bigint[]) order by serial desc limit 500
+) e order by serial
+
+-- name: assignments
+select a.pool_id, a.seq, a.kind, a.rep_id, a.lead_id, s.members, a.eligible, a.rule_id, a.reason, a.counts, a.actor,
+       a.config, a.at
+from assignment a left join share_set s on s.hash = a.share_hash
+where a.lead_id = any($1::bigint[])
+order by a.id
+
+-- name: changes
+select destination_id, state, version, confirmed, record_id, external_key, first_event_at,
+       nullif(due_at, '-infinity') as due_at, attempts, cause, code, message, failed_at
+from change where lead_id = $1
+order by destination_id
+
+-- name: writes
+select * from (
+    select w.destination_id, w.version, b.taken_at, w.oldest_event_at, w.answered_at, w.outcome, w.code, w.message,
+           w.record_id, w.created, w.owner, b.records, b.id
+    from write w join batch b on b.id = w.batch_id
+    where w.lead_id = any($1::bigint[])
+    order by b.id desc limit 200
+) w order by id
+
+-- name: destinations
+select d.id, d.org, d.paused_at, d.paused_by, d.paused_reason, d.blocked_cause,
+       case when d.blocked_until > clock_timestamp() then d.blocked_until end as blocked_until,
+       coalesce(d.lease_until > clock_timestamp(), false) as served,
+       c.pending, c.in_flight, c.failed, c.oldest_at, w.answered_at
+from destination d
+cross join lateral (
+    select count(*) filter (where c.state = 'pending') as pending,
+           count(*) filter (where c.state = 'in_flight') as in_flight,
+           count(*) filter (where c.state = 'failed') as failed,
+           min(c.first_event_at) filter (where c.state = 'pending') as oldest_at
+    from change c join lead l on l.id = c.lead_id and l.merged_into is null
+    where c.destination_id = d.id and c.state in ('pending', 'in_flight', 'failed')
+) c
+cross join lateral (
+    select max(answered_at) as answered_at from write
+    where destination_id = d.id and answered_at > clock_timestamp() - interval '24 hours'
+) w
+order by d.id
+
+-- name: failed
+select c.lead_id, c.destination_id, c.code, c.message, c.failed_at, c.attempts, l.rep_id, l.fields
+from change c join lead l on l.id = c.lead_id and l.merged_into is null
+where c.state = 'failed'
+  and ($1::bigint[] is null or c.lead_id = any($1)) and ($2::text is null or c.code = $2)
+  and ($3::text is null or c.destination_id = $3)
+order by c.failed_at desc, c.lead_id
+limit $4
+
+-- name: history
+select id, at, actor, verb, object, reason, detail from history
+where $1::text is null or object = $1 or object like $2
+order by id desc
+limit $3
