@@ -59,6 +59,7 @@ def start(sim: Salesforce, options: Options) -> None:
     sim.org, sim.switches, sim.locks = org, switches, LockTable()
     sim.sessions = Sessions(options.client_id, options.client_secret, user, org.id18)
     sim.evidence.forget_all()
+    sim.gate.open()
     sim.latency = Latency(options.latency, options.latency_per_record, options.latency_token)
     sim.usage = Usage(options.api_limit)
     seed, planned = faults.parse(options.plan)

@@ -17,14 +17,16 @@ class Gate:
         try:
             await asyncio.wait({future}, timeout=real_seconds)
         finally:
-            self.resting.remove(future)
+            if future in self.resting:
+                self.resting.remove(future)
 
     def open(self) -> int:
         """Let all who rest go on; how many they are."""
-        for future in self.resting:
+        released, self.resting = self.resting, []
+        for future in released:
             if not future.done():
                 future.set_result(None)
-        return len(self.resting)
+        return len(released)
 
 
 @dataclass(slots=True)

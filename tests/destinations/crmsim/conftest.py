@@ -1,4 +1,4 @@
-"""A simulator as a process of its own, spoken to over HTTP alone. Twenty times faster than life; reset for each test."""
+"""A simulator as a process of its own, spoken to over HTTP alone; twenty times faster than life."""
 
 import contextlib
 import json

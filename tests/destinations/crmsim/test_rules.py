@@ -69,7 +69,8 @@ def test_a_deleted_record_frees_its_key(crm, person):
     assert crm.call("DELETE", f"sobjects/Lead/{row['id']}").status_code == 204
     assert crm.call("GET", f"sobjects/Lead/{row['id']}").status_code == 404
     [again] = crm.rows(person("a"))
-    assert again["created"] and again["id"] != row["id"]
+    assert again["created"]
+    assert again["id"] != row["id"]
     assert refusal(crm.rows({"Id": row["id"], "Title": "x"}, key="Id"))["statusCode"] == "ENTITY_IS_DELETED"
 
 

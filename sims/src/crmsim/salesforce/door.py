@@ -50,7 +50,7 @@ class Door:
             answer = await _answer(exchange, kind, found)
             status = answer.status
             delivered = await deliver(scope, send, answer)
-        except Cut:
+        except (Cut, asyncio.CancelledError):  # cancelled: the process ends, as if it had been killed
             reset(scope)
             await asyncio.sleep(0)  # lets the server see the connection go before this call returns
         finally:

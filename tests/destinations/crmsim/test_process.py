@@ -1,0 +1,87 @@
+"""The program: its ready line, its ends, its files, its complaints."""
+
+import json
+import signal
+import subprocess
+import sys
+
+import pytest
+
+
+def test_ready_line_and_end_by_sigterm(launch):
+    with launch() as (process, ready):
+        assert ready["ready"] is True
+        assert ready["ports"]["salesforce"] > 0
+        assert ready["control"] == ready["salesforce"] + "/__sim__"
+        assert ready["pid"] == process.pid
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(10) == 0
+
+
+def test_ends_when_its_stdin_closes(launch):
+    with launch() as (process, _):
+        process.stdin.close()
+        assert process.wait(10) == 0
+
+
+def test_sigterm_ends_a_request_that_hangs(launch, connect, person):
+    with launch("--time-scale", "1") as (process, ready):
+        crm = connect(ready)
+        crm.login()
+        crm.fault("hang", seconds=3600)
+        waiting = crm.later(crm.upsert, person("a"))
+        crm.wait(resting=1)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(10) == 0
+        assert waiting.exception() is not None
+
+
+def test_seed_faults_switches_and_evidence_come_from_files(launch, connect, person, tmp_path):
+    seed, faults, evidence = tmp_path / "seed.json", tmp_path / "faults.json", tmp_path / "evidence.jsonl"
+    seed.write_text(json.dumps({"accounts": [{"Name": "Acme", "Fairturn_Key__c": "acme.test"}]}))
+    faults.write_text(json.dumps({"faults": [{"kind": "unavailable", "on": "write", "nth": [2]}]}))
+    files = ["--seed-file", str(seed), "--faults", str(faults), "--evidence-file", str(evidence)]
+    flags = ["--time-scale", "0.01", "--switch", "length_unit=codepoints", "--client-id", "crmsim-client"]
+    with launch(*files, *flags) as (process, ready):
+        crm = connect(ready)
+        crm.login()
+        assert crm.sim("/switches")["length_unit"] == "codepoints"
+        [row] = crm.rows(person("a", Account__r={"Fairturn_Key__c": "acme.test"}))
+        assert crm.upsert(person("b")).status_code == 503
+        process.kill()
+        process.wait(10)
+    lines = [json.loads(line) for line in evidence.read_text().splitlines()]
+    requests = [line["request"] for line in lines if "request" in line]
+    assert [(entry["kind"], entry["status"]) for entry in requests] == [("token", 200), ("write", 200), ("write", 503)]
+    [commit] = [line for line in lines if "commit" in line]
+    assert commit["commit"] == requests[1]["n"]
+    assert commit["versions"][0]["id"] == row["id"]
+
+
+def test_memory_is_bounded_by_requests(launch, connect):
+    with launch("--evidence-requests", "3", "--latency", "0") as (_, ready):
+        crm = connect(ready)
+        crm.login()
+        for _ in range(5):
+            crm.call("GET", "limits")
+        found = crm.sim("/requests")
+        assert [entry["n"] for entry in found["requests"]] == [4, 5, 6]
+        assert found["dropped"] == 3
+        assert crm.sim("/summary")["read_requests"] == 5
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--time-scale", "0"], "the time scale must be above 0"),
+        (["--switch", "length_unit"], "write NAME=VALUE"),
+        (["--switch", "length_unit=miles"], "length_unit must be one of"),
+    ],
+)
+def test_a_wrong_command_line_is_one_sentence(arguments, said):
+    command = [sys.executable, "-m", "crmsim", "serve", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith("crmsim: ")
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
