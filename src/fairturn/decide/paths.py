@@ -14,6 +14,7 @@ from typing import Final
 import jmespath
 from jmespath import exceptions, functions
 
+from fairturn.decide.typed import NotTaken, digits
 from fairturn.errors import ConfigError, Fault
 
 LONGEST: Final = 1000  # characters of an expression; its cost is bounded by its length times the payload's
@@ -44,13 +45,21 @@ class ExactFunctions(functions.Functions):
         if isinstance(arg, str):
             return arg
         if isinstance(arg, Decimal):
-            return str(arg)
+            return digits(arg)
         return json.dumps(arg, separators=(",", ":"), default=str)
 
 
 OPTIONS: Final = jmespath.Options(custom_functions=ExactFunctions())
 # What the interpreter raises for payloads that do not fit: its own errors, and Python's from deep or odd values.
-MISFITS: Final = (exceptions.JMESPathError, RecursionError, ArithmeticError, ValueError, TypeError, AttributeError)
+MISFITS: Final = (
+    exceptions.JMESPathError,
+    NotTaken,
+    RecursionError,
+    ArithmeticError,
+    ValueError,
+    TypeError,
+    AttributeError,
+)
 
 
 def path(expression: str, key: str = "") -> Path:

@@ -142,7 +142,7 @@ def number(value: object) -> Taken:
     as_float = float(found)
     if not math.isfinite(as_float):
         raise NotTaken("not a finite number")
-    return as_float, "rounded" if abs(as_float) > EXACT and Decimal(as_float) != found else None
+    return as_float, "rounded" if abs(as_float) >= EXACT and Decimal(as_float) != found else None
 
 
 # Groups of three by one and the same mark, then perhaps a fraction by the other.
