@@ -37,6 +37,9 @@ from fairturn.model import (
 )
 
 
+OWNER_REFUSED = "the CRM refused the owner"  # how the reason of a turn given back for that begins
+
+
 @dataclass(frozen=True, slots=True)
 class Backlog:
     unrouted: int  # events accepted and not routed yet (bounded count: stops at the limit asked for)
@@ -158,6 +161,12 @@ class Router(Protocol):
     def step(self) -> AbstractAsyncContextManager[RouteStep]: ...
 
     async def quarantine(self, event: bytes, problem: str) -> None: ...
+
+    async def pause(self, rep: str, reason: str) -> bool:
+        """Take a rep out of every pool, with a row for a person. False when the rep was paused already."""
+
+    async def routed_again(self, lead: int) -> bool:
+        """Whether the lead was given back once by an owner whom a destination refused."""
 
     async def pools_to_serve(self, chains: Mapping[str, Sequence[str]]) -> Sequence[str]:
         """Pools with held leads, and somebody not paused in the pool or one it falls back to (`chains`)."""

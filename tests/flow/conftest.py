@@ -24,10 +24,18 @@ from fairturn.stores.postgres.router import PostgresRouter
 SOURCE = """
 [sources.{name}]
 verify = {{ type = "unsigned" }}
-map = {{ email = "email", company = "company", country = "country", employees = "employees", language = "language", crm_account_id = "account", score = "score", full_name = "name" }}
 ids = {{ visitor = "visitor" }}
 occurred_at = "at"
 {more}
+[sources.{name}.map]
+email = "email"
+company = "company"
+country = "country"
+employees = "employees"
+language = "language"
+crm_account_id = "account"
+score = "score"
+full_name = "name"
 """
 
 

@@ -195,3 +195,20 @@ async def test_a_bad_event_costs_its_neighbours_nothing(world: Worlds) -> None:
     states = Counter(row["state"] for row in await w.fetch("select state from event"))
     assert states == {"routed": 2, "quarantined": 1}
     assert await w.owners() == ["ann", "bob"]
+
+
+async def test_case_96_an_owner_whom_the_crm_refuses(world: Worlds) -> None:
+    """Out of every pool with a row for a person; the lead goes to the next rep, once."""
+    w = await world(config())
+    await w.route(*leads(1))
+    lead = await w.value("select id from lead")
+    assert await w.station.owner_refused("ann", lead, "operation performed with inactive user [005] as owner of lead")
+    assert await w.value("select rep_id from lead") == "bob"
+    assert "inactive user" in await w.value("select paused_reason from rep where id = 'ann'")
+    assert await w.value("select object from history") == "rep ann"
+    kinds = [row["kind"] for row in await w.fetch("select kind from assignment where lead_id is not null order by seq")]
+    assert kinds == ["turn", "returned", "turn"]
+    change = (await w.fetch("select state, version, owner_version from change"))[0]
+    assert tuple(change) == ("pending", 2, 2)
+    assert not await w.station.owner_refused("bob", lead, "inactive too")
+    assert await w.value("select rep_id from lead") == "bob"

@@ -75,8 +75,21 @@ async def route_held(step: RouteStep, plan: Plan, pools: Sequence[str]) -> int:
     return await _turn_and_write(step, plan, [], [pool for pool in pools if pool in plan.shapes])
 
 
-async def _turn_and_write(step: RouteStep, plan: Plan, drafts: list[Draft], pools: Sequence[str]) -> int:
-    folds, held = await take_turns(step, plan, drafts, (), pools)
+async def route_again(step: RouteStep, plan: Plan, lead: int, rep: str, reason: str) -> bool:
+    """The turn of a lead whose owner cannot own it goes back, and the lead goes to the next. False when it moved on."""
+    draft = from_lead((await step.leads([lead]))[lead])
+    if draft.status != "assigned" or draft.rep != rep or draft.pool is None or draft.pool not in plan.shapes:
+        return False
+    back = GiveBack(draft.pool, rep, lead, reason)
+    draft.status, draft.rep, draft.values = "routing", None, plain(draft.fields)
+    await _turn_and_write(step, plan, [draft], (), [back])
+    return True
+
+
+async def _turn_and_write(
+    step: RouteStep, plan: Plan, drafts: list[Draft], pools: Sequence[str], returns: Sequence[GiveBack] = ()
+) -> int:
+    folds, held = await take_turns(step, plan, drafts, returns, pools)
     touched = [draft for draft in drafts + held if draft.dirty]
     if touched:
         await step.write(

@@ -9,9 +9,9 @@ import structlog
 
 from fairturn.errors import Contended, FairturnError, StaleConfig, StaleLead, StoreUnavailable
 from fairturn.flow.plan import Plan, Plans
-from fairturn.flow.route import route_due, route_events, route_held
+from fairturn.flow.route import route_again, route_due, route_events, route_held
 from fairturn.model import Assigned
-from fairturn.ports import Journal, Router, RouteStep, Taken, Wake
+from fairturn.ports import OWNER_REFUSED, Journal, Router, RouteStep, Taken, Wake
 
 log = structlog.get_logger(__name__)
 TRIES = 8  # of a transaction that met another station: deadlock, merged lead, new config
@@ -95,6 +95,21 @@ class RouteStation:
             return await route_held(step, plan, names)
 
         return await self._transact(act, take=False)
+
+    async def owner_refused(self, rep: str, lead: int, message: str) -> bool:
+        """A destination says that this rep cannot own records: out of every pool, and the lead to the next, once.
+
+        False when the lead stays with its rep: named by a rule, or routed again for this before.
+        """
+        if await self._router.pause(rep, f"the CRM refuses this owner: {message}"):
+            log.error("rep.paused", rep=rep, lead=lead, crm=message)
+        if await self._router.routed_again(lead):
+            return False
+
+        async def act(step: RouteStep, plan: Plan, _: Taken) -> int:
+            return int(await route_again(step, plan, lead, rep, f"{OWNER_REFUSED}: {message}"[:500]))
+
+        return bool(await self._transact(act, take=False))
 
     async def _transact(
         self, act: Act, *, only: Sequence[bytes] | None = None, due: bool = False, take: bool = True

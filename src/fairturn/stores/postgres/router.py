@@ -11,7 +11,7 @@ from fairturn.decide.pool import Credit, PoolFacts
 from fairturn.decide.rotation import Member
 from fairturn.errors import StaleLead
 from fairturn.model import Event, Key, Lead
-from fairturn.ports import Bound, PoolShape, Routed, Taken, Turn
+from fairturn.ports import OWNER_REFUSED, Bound, PoolShape, Routed, Taken, Turn
 from fairturn.stores.postgres.database import Connection, Database, statements
 from fairturn.stores.postgres.routed import write
 
@@ -62,6 +62,17 @@ class PostgresRouter:
     async def quarantine(self, event: bytes, problem: str) -> None:
         async with self._database.connection() as connection:
             await connection.execute(SQL.quarantine, [event], [problem])
+
+    async def pause(self, rep: str, reason: str) -> bool:
+        async with self._database.transaction() as connection:
+            done = await connection.fetchval(SQL.pause, rep, self._actor, reason[:500])
+            if done:
+                await connection.execute(SQL.note, self._actor, "pause", f"rep {rep}", reason[:500])
+        return bool(done)
+
+    async def routed_again(self, lead: int) -> bool:
+        async with self._database.connection() as connection:
+            return bool(await connection.fetchval(SQL.routed_again, lead, OWNER_REFUSED))
 
 
 class PostgresRouteStep:

@@ -237,3 +237,14 @@ where o.lead_id = $2 and y.lead_id = $1 and o.destination_id = y.destination_id
 select lead_id from change
 where lead_id = any($1::bigint[]) and (confirmed > 0 or state = 'in_flight' or attempts > 0)
 group by lead_id
+
+-- name: pause
+update rep set paused_at = clock_timestamp(), paused_by = $2, paused_reason = $3
+where id = $1 and paused_at is null
+returning true
+
+-- name: note
+insert into history (actor, verb, object, reason) values ($1, $2, $3, $4)
+
+-- name: routed_again
+select exists (select from assignment where lead_id = $1 and kind = 'returned' and starts_with(reason, $2))

@@ -1,0 +1,38 @@
+"""The settings in force, read from the database and made ready."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from fairturn.errors import FairturnError
+from fairturn.flow.plan import Plan, Plans, compile_plan, shapes
+from fairturn.operate import settings as settings_file
+from fairturn.operate.loaded import Loaded
+from fairturn.sources import flattener
+from fairturn.stores.postgres.configs import PostgresConfigs, Version
+from fairturn.stores.postgres.database import Database
+
+
+async def put_in_force(database: Database, loaded: Loaded, actor: str) -> Version:
+    """The file's text becomes the newest version, unless it is that already; reps join and leave with it."""
+    settings = loaded.settings
+    return await PostgresConfigs(database).apply(
+        loaded.text, shapes(settings), tuple(settings.reps), tuple(settings.destinations), actor
+    )
+
+
+async def in_force(database: Database, env: Mapping[str, str]) -> tuple[Version, Loaded]:
+    version = await PostgresConfigs(database).current()
+    if version is None:
+        msg = "No settings are in force yet. Start `fairturn serve` with a settings file once."
+        raise FairturnError(msg)
+    return version, settings_file.parse(version.body, Path(f"settings version {version.id}"), env, secrets=False)
+
+
+async def plans(database: Database, env: Mapping[str, str]) -> Plans:
+    async def load() -> Plan:
+        version, loaded = await in_force(database, env)
+        return compile_plan(version.id, loaded.settings, flattener)
+
+    return Plans(await load(), load)

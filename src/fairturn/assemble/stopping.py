@@ -1,0 +1,30 @@
+"""When to stop: SIGTERM, SIGINT, or the end of the parent that started us."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import threading
+
+CHILD = "FAIRTURN_CHILD"  # set: our standard input is a pipe that our parent holds open while it lives
+
+
+def stop_signal() -> asyncio.Event:
+    """An event of the running loop that is set when this process should end."""
+    loop = asyncio.get_running_loop()
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    if os.environ.get(CHILD):
+        threading.Thread(target=_watch_parent, args=(loop, stop), daemon=True).start()
+    return stop
+
+
+def _watch_parent(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:
+    """A parent that is killed -9 sends no signal, but its end of the pipe closes."""
+    while os.read(sys.stdin.fileno(), 1024):
+        continue
+    if not loop.is_closed():
+        loop.call_soon_threadsafe(stop.set)
