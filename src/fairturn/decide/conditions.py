@@ -13,7 +13,7 @@ are RE2 (linear). What multiplies text (join, format, more than one replace) or 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -111,20 +111,21 @@ def names_in(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(match[0] for match in NAME.finditer(mask(text))))
 
 
-def widen(text: str, fields: Mapping[str, FieldType]) -> str:
-    """`lead.score > 50` with the 50.0 that CEL wants, since it compares no double with an int.
-
-    The result has the same columns up to the first literal that was widened, and only digits behind it move.
-    """
+def whole_literals(text: str, fields: Mapping[str, FieldType]) -> list[int]:
+    """Where whole numbers end that are compared with a `number` field: CEL compares no double with an int."""
     numbers = "|".join(name for name, kind in fields.items() if kind == "number")
     if not numbers:
-        return text
+        return []
     sign = r"\s*(?:==|!=|<=|>=|<|>)\s*"
     whole = r"-?\d+(?![\w.])"
     pattern = re.compile(
         rf"(?<![\w.])lead\.(?:{numbers})(?!\w){sign}({whole})|(?<![\w.])({whole}){sign}lead\.(?:{numbers})(?!\w)"
     )
-    ends = [max(match.end(1), match.end(2)) for match in pattern.finditer(mask(text))]
+    return [max(match.end(1), match.end(2)) for match in pattern.finditer(mask(text))]
+
+
+def widen(text: str, ends: Sequence[int]) -> str:
+    """`lead.score > 50` as `lead.score > 50.0`."""
     for end in reversed(ends):
         text = f"{text[:end]}.0{text[end:]}"
     return text

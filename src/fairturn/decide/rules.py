@@ -16,7 +16,7 @@ lead ends somewhere.
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -32,6 +32,7 @@ from fairturn.decide.conditions import (
     mask,
     names_in,
     vocabulary,
+    whole_literals,
     widen,
 )
 from fairturn.errors import ConfigError, Fault
@@ -166,11 +167,12 @@ def fault(number: int, rule: Rule, error: ConditionError) -> Fault:
 def compile_condition(text: str, words: Vocabulary) -> Condition:
     """Raises ConditionError: what is wrong, and what to write instead."""
     refuse_by_name(text)
-    wide = widen(text, words.fields)
+    ends = whole_literals(text, words.fields)
+    wide = widen(text, ends)
     try:
         program = words.environment.compile(wide)
     except RuntimeError as error:
-        raise habit(text) or translate(str(error), wide, words) from None
+        raise habit(text) or unwidened(translate(str(error), wide, words), text, ends) from None
     if program.return_type() != cel.Type.BOOL:
         if re.search(r"\bhas\s*\(", text):
             raise ConditionError("there is no has()", "Write known.country")
@@ -187,6 +189,15 @@ def compile_condition(text: str, words: Vocabulary) -> Condition:
             raise ConditionError(f"it never has an answer ({said})", "Name a field of the lead in it")
         constant = said
     return Condition(text, program, names, constant)
+
+
+def unwidened(error: ConditionError, text: str, ends: Sequence[int]) -> ConditionError:
+    """The place in the text as it was written: every literal widened before it on its line moved it by two."""
+    places = [place(text, end) for end in ends]
+    for line, column in places:
+        if line == error.line and column < error.column:
+            error.column -= len(".0")
+    return error
 
 
 def refuse_by_name(text: str) -> None:

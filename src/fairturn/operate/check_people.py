@@ -24,17 +24,30 @@ def judge(loaded: Loaded) -> Iterator[Fault]:
 
 
 def judge_organisation(loaded: Loaded) -> Iterator[Fault]:
-    organisation = loaded.settings.organisation
+    organisation, routing = loaded.settings.organisation, loaded.settings.routing
     yield from judge_zone(loaded, "organisation.timezone", organisation.timezone)
-    for field, domains in (("own_domains", organisation.own_domains), ("competitors", organisation.competitors)):
+    lists = {
+        "organisation.own_domains": organisation.own_domains,
+        "organisation.competitors": organisation.competitors,
+        "routing.free_domains": routing.free_domains,
+        "routing.company_domains": routing.company_domains,
+        **{f"routing.same_account.{number}": group for number, group in enumerate(routing.same_account, 1)},
+    }
+    for key, domains in lists.items():
         for number, domain in enumerate(domains, 1):
-            key = f"organisation.{field}.{number}"
             if not is_domain(domain):
                 remedy = f'Write it alone: "{domain_in(domain)}"'
-                yield loaded.fault(key, f'"{domain}" is no domain', remedy)
+                yield loaded.fault(f"{key}.{number}", f'"{domain[:60]}" is no domain', remedy)
     for domain in sorted({*organisation.own_domains} & {*organisation.competitors}):
         message = f'"{domain}" is one of your own domains and a competitor\'s'
         yield loaded.fault("organisation.competitors", message, "Take it out of one list")
+    seen: dict[str, int] = {}
+    for number, group in enumerate(routing.same_account, 1):
+        for domain in group:
+            if seen.setdefault(domain.lower(), number) != number:
+                message = f'"{domain}" stands in two groups'
+                remedy = "Make one group of them, or take it out of one"
+                yield loaded.fault(f"routing.same_account.{number}", message, remedy)
 
 
 def judge_zone(loaded: Loaded, key: str, name: str) -> Iterator[Fault]:

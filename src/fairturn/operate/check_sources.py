@@ -86,6 +86,9 @@ def judge_field(loaded: Loaded, key: str, field: str, known: dict[str, FieldType
 
 
 def judge_paths(loaded: Loaded, key: str, source: Source) -> Iterator[Fault]:
+    for field, ways in source.map.items():
+        if not ways:
+            yield loaded.fault(f"{key}.map.{field}", "no path is named", 'Write where the value lies: "person.email"')
     for place, expression in expressions(key, source):
         if not expression.strip():
             yield loaded.fault(
