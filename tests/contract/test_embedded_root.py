@@ -48,24 +48,24 @@ async def test_below_a_private_folder_the_data_lie_elsewhere_and_no_right_change
     assert not data.exists()
 
 
-async def test_data_that_lay_elsewhere_and_are_gone_are_not_replaced_by_an_empty_database(data: Path):
-    await (await embedded.start(data, settings={"fsync": "off"})).stop()
-    there = places.existing(data)
+async def test_data_that_lay_elsewhere_and_are_gone_are_not_replaced_by_an_empty_database(fresh: Path):
+    await (await embedded.start(fresh, settings={"fsync": "off"})).stop()
+    there = places.existing(fresh)
     assert there is not None
     hidden = there.home.rename(there.home.with_name(there.home.name + "-away"))
     with pytest.raises(StoreError, match="Restore it from a backup"):
-        await embedded.start(data, settings={"fsync": "off"})
+        await embedded.start(fresh, settings={"fsync": "off"})
     hidden.rename(there.home)
-    await (await embedded.start(data, settings={"fsync": "off"})).stop()
+    await (await embedded.start(fresh, settings={"fsync": "off"})).stop()
 
 
-async def test_a_place_elsewhere_that_others_can_write_to_is_refused(data: Path):
-    await (await embedded.start(data, settings={"fsync": "off"})).stop()
-    there = places.existing(data)
+async def test_a_place_elsewhere_that_others_can_write_to_is_refused(fresh: Path):
+    await (await embedded.start(fresh, settings={"fsync": "off"})).stop()
+    there = places.existing(fresh)
     assert there is not None
     there.home.chmod(0o777)
     with pytest.raises(StoreError, match="others can write to"):
-        await embedded.start(data, settings={"fsync": "off"})
+        await embedded.start(fresh, settings={"fsync": "off"})
     there.home.chmod(0o755)
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import platform
 import signal
 import subprocess
 from collections.abc import Callable
@@ -131,12 +132,29 @@ async def test_a_pid_file_that_lies_is_not_believed(data: Path, whose: str):
         other.wait()
 
 
-@pytest.mark.parametrize("text", ["", "\n", "not a number\n", "999999999999\n"])
-async def test_a_pid_file_that_makes_no_sense_is_removed(data: Path, text: str):
-    await (await embedded.start(data, settings=QUICK)).stop()
-    (found(data).pgdata / "postmaster.pid").write_text(text)
+async def test_a_pid_file_that_makes_no_sense_is_removed(data: Path):
+    for text in ("", "not a number\n", "999999999999\n"):
+        (found(data).pgdata / "postmaster.pid").write_text(text)
+        server = await embedded.start(data, settings=QUICK)
+        assert await ask(server.dsn, "SELECT 1") == 1
+        await server.stop()
+
+
+@pytest.mark.parametrize("system", ["Linux", "Darwin"])
+async def test_a_postmaster_is_known_by_its_command_line(data: Path, system: str, monkeypatch: pytest.MonkeyPatch):
+    if platform.system() != "Linux" and system == "Linux":
+        pytest.skip("/proc is Linux's")
     server = await embedded.start(data, settings=QUICK)
-    assert await ask(server.dsn, "SELECT 1") == 1
+    other = sleeper(data)
+    monkeypatch.setattr(platform, "system", lambda: system)
+    pgdata = found(data).pgdata
+    assert postmaster.is_postmaster(server.pid, pgdata)
+    assert not postmaster.is_postmaster(server.pid, pgdata.with_name("pgdat"))
+    assert not postmaster.is_postmaster(other.pid, pgdata)
+    other.kill()
+    assert not postmaster.is_postmaster(other.pid, pgdata)  # a zombie
+    other.wait()
+    assert not postmaster.is_postmaster(other.pid, pgdata)
     await server.stop()
 
 

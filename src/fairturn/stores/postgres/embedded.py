@@ -22,11 +22,11 @@ import contextlib
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, TypeVar
 
 import asyncpg
 
@@ -45,6 +45,8 @@ from fairturn.stores.postgres.server.places import (
 from fairturn.stores.postgres.server.postmaster import DATABASE, USER, Answer, PidFile
 
 __all__ = ["Embedded", "Mode", "Status", "attach", "default_data_dir", "discard", "start", "status", "stop"]
+
+T = TypeVar("T")
 
 _NONE: Mapping[str, str] = MappingProxyType({})
 
@@ -188,16 +190,26 @@ async def discard(data: Path) -> None:
         return
     held = await lock.take(data)
     try:
-        places = existing(data)
-        if places is not None:
-            await control.halt(places, "immediate", 30)
-            with _files_of(data):
-                await asyncio.to_thread(remove_all, places)
+        with _files_of(data):
+            places = existing(data)
+            if places is not None:
+                await control.halt(places, "immediate", 30)
+            await _to_its_end(remove_all, data)
     finally:
         held.release()
     lock.remove(data)
     with contextlib.suppress(OSError):
         data.rmdir()
+
+
+async def _to_its_end(work: Callable[..., T], *facts: object) -> T:
+    """Run it in a thread. Cancelled, we still wait for it: it must not go on after the lock is released."""
+    task = asyncio.ensure_future(asyncio.to_thread(work, *facts))
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait([task])
+        raise
 
 
 @contextlib.contextmanager
@@ -209,8 +221,8 @@ def _files_of(data: Path) -> Iterator[None]:
 
 
 async def _start(data: Path, settings: Mapping[str, str], deadline: float) -> tuple[Places, PidFile, str]:
-    places = await asyncio.to_thread(prepare, data)
-    programs = await asyncio.to_thread(binaries.runnable_by, places.account, binaries.installed())
+    places = await _to_its_end(prepare, data)
+    programs = await _to_its_end(binaries.runnable_by, places.account, binaries.installed())
     for path in (places.home, programs.bin):
         if set(str(path)) & set('"$`\\\n'):  # pg_ctl hands them to sh, within double quotes
             raise StoreError(f"{path} has a character in its name that pg_ctl cannot take. Choose another folder.")
@@ -239,7 +251,7 @@ async def _initialise(places: Places, programs: Binaries, *, sync: bool) -> None
     """initdb, unless the cluster is there. Raises StoreError if what is there is none of ours."""
     pgdata = places.pgdata
     for half in places.home.glob("pgdata.new-*"):  # a start that was killed within initdb
-        await asyncio.to_thread(shutil.rmtree, half, ignore_errors=True)
+        await _to_its_end(shutil.rmtree, half, True)
     if pgdata.is_dir() and any(pgdata.iterdir()):
         version = pgdata / "PG_VERSION"
         found = version.read_text().strip() if version.exists() else ""
@@ -259,7 +271,7 @@ async def _initialise(places: Places, programs: Binaries, *, sync: bool) -> None
     argv += ["--no-instructions"] if sync else ["--no-instructions", "--no-sync"]
     code, said = await postmaster.run(places.account, argv, 300)
     if code != 0:
-        await asyncio.to_thread(shutil.rmtree, new, ignore_errors=True)
+        await _to_its_end(shutil.rmtree, new, True)
         raise StoreError(f"initdb could not make a database in {places.home}:\n{said[-2000:]}")
     if pgdata.is_dir():
         pgdata.rmdir()

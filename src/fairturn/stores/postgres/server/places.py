@@ -154,15 +154,18 @@ def clear_sockets(places: Places) -> None:
                 left.unlink(missing_ok=True)
 
 
-def remove_all(places: Places) -> None:
-    """Delete the cluster. What else lies in the data directory stays."""
-    for folder in (places.pgdata, *_socket_dirs(places)):
-        if is_private(folder, places.account):
-            shutil.rmtree(folder)
-    places.config.unlink(missing_ok=True)
-    if places.home != places.data:
-        shutil.rmtree(places.home)
-        (places.data / "pgdata").unlink()
+def remove_all(data: Path) -> None:
+    """Delete the cluster, whole or half. What else lies in the data directory stays."""
+    pointer = data / "pgdata"
+    places = existing(data)
+    if places is not None:
+        for folder in (places.pgdata, *_socket_dirs(places)):
+            if is_private(folder, places.account):
+                shutil.rmtree(folder)
+        places.config.unlink(missing_ok=True)
+    if pointer.is_symlink():
+        shutil.rmtree(pointer.readlink().parent)
+        pointer.unlink()
 
 
 def _socket_dirs(places: Places) -> list[Path]:

@@ -76,9 +76,10 @@ def is_postmaster(pid: int, pgdata: Path) -> bool:
             return False
         return words[0].endswith(b"postgres") and os.fsencode(pgdata) in words
     # No shell, and the one argument of ours is a whole number.
+    # macOS and the BSDs. No shell, nothing from outside but a number.
     ps = subprocess.run(["/bin/ps", "-ww", "-o", "args=", "-p", str(pid)], capture_output=True, check=False)  # noqa: S603
-    line = ps.stdout.strip()
-    return line.split(b" -D ")[0].endswith(b"postgres") and b" -D " + os.fsencode(pgdata) in line
+    line = ps.stdout.strip() + b" "
+    return line.split(b" -D ")[0].endswith(b"postgres") and b" -D " + os.fsencode(pgdata) + b" " in line
 
 
 async def ask(places: Places, file: PidFile, patience: float = _PATIENCE) -> Answer:
