@@ -153,3 +153,8 @@ def test_no_text_is_too_odd_and_what_is_shown_reads_back_the_same(text):
     again = facts(found.shown)
     assert (again.normalised, again.kind, again.domain) == (found.normalised, found.kind, found.domain)
     assert again.shown == found.shown
+
+
+def test_a_text_of_any_length_costs_and_remembers_no_more_than_an_address():
+    assert facts("a@x.com" + " " * 10**6) == facts("a@x.com")
+    assert len(facts("a" * 10**6).shown) == 1000

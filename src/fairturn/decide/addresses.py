@@ -30,7 +30,6 @@ DomainKind = Literal["own", "competitor", "test", "other"]
 
 REMEMBERED: Final = 20_000  # addresses; a burst's events repeat them, and parsing one costs some 60 µs
 LONGEST: Final = 1000  # characters of what may be an address; RFC 5321 allows 254
-NAMED: Final = re.compile(r".*<\s*([^<>]*?)\s*>\s*", re.DOTALL)
 SEVERAL: Final = re.compile(r"[;,\s]+")
 HOST: Final = re.compile(
     r"(?=.{1,253}\Z)(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)+[a-z0-9-]*[a-z-][a-z0-9-]*", re.ASCII
@@ -51,10 +50,14 @@ class EmailFacts:
 NO_ADDRESS: Final = EmailFacts(None, "", None, None, "none", "other")
 
 
-@lru_cache(maxsize=REMEMBERED)
 def email_facts(text: str | None, organisation: Organisation, routing: Routing) -> EmailFacts:
     """Facts of an address as typed or as stored. Never raises; None and blank give kind "none"."""
-    bare, mark = bare_address(text or "")
+    return remembered(text[:LONGEST], organisation, routing) if text else NO_ADDRESS
+
+
+@lru_cache(maxsize=REMEMBERED)
+def remembered(text: str, organisation: Organisation, routing: Routing) -> EmailFacts:
+    bare, mark = bare_address(text)
     if not bare:
         return NO_ADDRESS
     lists = domain_lists(organisation, routing)
@@ -81,11 +84,12 @@ def derived(facts: EmailFacts) -> dict[str, FieldValue]:
 
 def bare_address(text: str) -> tuple[str, str | None]:
     """`"Fred" <mailto:Fred@x.test.>` -> fred@x.test, in the sender's letter case; of several addresses the first."""
-    bare = clean(text[:LONGEST])
+    bare = clean(text)
     if any("\uff01" <= char <= "\uff5e" for char in bare):
         bare = unicodedata.normalize("NFKC", bare)  # full-width forms look the same and are typed by mistake
-    if match := NAMED.fullmatch(bare):
-        bare = match[1]
+    named = bare.rstrip(" .,;")
+    if named.endswith(">") and "<" in named:
+        bare = named[named.rfind("<") + 1 : -1].strip()
     if bare[:7].lower() == "mailto:":
         bare = bare[7:].partition("?")[0]
     bare = trimmed(bare)
@@ -95,7 +99,7 @@ def bare_address(text: str) -> tuple[str, str | None]:
 
 
 def trimmed(bare: str) -> str:
-    return bare.strip(" \t\"'<>").rstrip(".,;:").strip(" \t\"'<>")
+    return bare.lstrip(" \t\"'<>").rstrip(" \t\"'<>.,;:")
 
 
 @dataclass(frozen=True, slots=True)

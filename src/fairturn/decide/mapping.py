@@ -23,7 +23,7 @@ from fairturn.decide.paths import MISSING, Broken, Path, path
 from fairturn.decide.phones import is_region, phone
 from fairturn.decide.places import country
 from fairturn.decide.times import Unreadable, instant
-from fairturn.decide.typed import NotTaken, Reader, exact, reader, single
+from fairturn.decide.typed import NotTaken, Reader, cut, exact, reader, single
 from fairturn.errors import ConfigError, Fault, MappingProblem
 from fairturn.model import FieldValue
 
@@ -219,9 +219,10 @@ def constant_of(source_id: str, source: Source, name: str, read: Reader, faults:
 def first_of_list(raw: object) -> tuple[FieldValue, str | None]:
     """Of several addresses or numbers in a list, the first that is there; a lead has one."""
     if not isinstance(raw, list):
-        return exact(raw), None
+        return cut(exact(raw))
     found = [text for text in map(exact, raw) if text]
-    return (found[0] if found else None), "several, the first taken" if found[1:] else None
+    value, mark = cut(found[0] if found else None)
+    return value, "several, the first taken" if found[1:] else mark
 
 
 def polisher(source: Source, settings: Settings) -> Callable[[dict[str, FieldValue], list[str]], None]:

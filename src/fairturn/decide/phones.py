@@ -10,7 +10,6 @@ import phonenumbers
 LONGEST: Final = 100  # characters; the library refuses beyond 250
 
 
-@lru_cache(maxsize=20_000)
 def phone(text: str, home: str | None, source: str | None = None) -> tuple[str, str | None]:
     """("+14155550100", mark). For numbers without + (00 and 011 prefixes included) the region is the lead's country,
     `home`, or the one that the source is mostly filled in from; both are ISO alpha-2.
@@ -20,6 +19,11 @@ def phone(text: str, home: str | None, source: str | None = None) -> tuple[str, 
     """
     if len(text) > LONGEST:
         return text, "too long for a number, kept as typed"
+    return read(text, home, source)
+
+
+@lru_cache(maxsize=20_000)
+def read(text: str, home: str | None, source: str | None) -> tuple[str, str | None]:
     regions = tuple(region for region in (home, source) if region) or (None,)
     found = [number for region in regions if (number := possible(text, region))]
     if not found:

@@ -12,12 +12,19 @@ DROPPED: Final = re.compile(r"[.'’`´]")
 PARTED: Final = re.compile(r"[\W_]+")
 
 
-@lru_cache(maxsize=4096)
+LONGEST: Final = 100  # characters of a country's name
+
+
 def country(text: str) -> str:
     """DE for Germany, Deutschland, DEU, de. What is no country's name is given back as it is: a person can mend it.
 
     A name that two countries share (Congo) is no country's name.
     """
+    return found(text) if len(text) <= LONGEST else text
+
+
+@lru_cache(maxsize=4096)
+def found(text: str) -> str:
     return countries().get(folded(text), text)
 
 
@@ -31,13 +38,13 @@ def folded(text: str) -> str:
 @lru_cache(maxsize=1)
 def countries() -> dict[str, str]:
     """Folded name or code -> alpha-2."""
-    found: dict[str, str] = {}
+    codes: dict[str, str] = {}
     shared: set[str] = set()
     for line in resources.files("fairturn.decide").joinpath("countries.txt").read_text("utf-8").splitlines():
         if line.startswith("#") or not line:
             continue
         code, *names = line.split("|")
         for name in map(folded, (code, *names)):
-            if name and found.setdefault(name, code) != code:
+            if name and codes.setdefault(name, code) != code:
                 shared.add(name)
-    return {name: code for name, code in found.items() if name not in shared}
+    return {name: code for name, code in codes.items() if name not in shared}
