@@ -8,7 +8,6 @@ from crmsim.salesforce import ids, rules
 from crmsim.salesforce.intents import Intent, Job
 from crmsim.salesforce.org import Author, Change, Org, Version
 from crmsim.salesforce.rules import RowError
-from crmsim.salesforce.switches import Switches
 
 ROLLED_BACK = RowError(
     "ALL_OR_NONE_OPERATION_ROLLED_BACK",
@@ -42,7 +41,6 @@ def locked_out(contended: str) -> RowError:
 
 def commit(
     org: Org,
-    switches: Switches,
     job: Job,
     intents: Sequence[Intent],
     refused: Mapping[int, RowError],
@@ -58,7 +56,7 @@ def commit(
         error = intent.error or refused.get(position)
         change = None
         if error is None:
-            error, change = _apply(org, switches, job, intent, author, storage_full=storage_full)
+            error, change = _apply(org, job, intent, author, storage_full=storage_full)
         if change is None:
             results.append(RowResult(None, created=False, error=error))
         else:
@@ -72,11 +70,11 @@ def commit(
 
 
 def _apply(
-    org: Org, switches: Switches, job: Job, intent: Intent, author: Author, *, storage_full: bool
+    org: Org, job: Job, intent: Intent, author: Author, *, storage_full: bool
 ) -> tuple[RowError | None, Change | None]:
     sobject, values = intent.sobject, dict(intent.values)
     record = org.records.get(intent.record) if intent.record else None
-    error = rules.check(org, switches, sobject, record, values)
+    error = rules.check_again(org, sobject, record, values)
     if error is not None:
         return error, None
     if record is None and storage_full:

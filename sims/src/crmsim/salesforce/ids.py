@@ -1,11 +1,13 @@
 """Record ids: 15 characters whose case counts, or 18 whose last three carry that case (SF-docs: ID field type)."""
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 SUFFIX = "ABCDEFGHIJKLMNOPQRSTUVWXYZ012345"
 BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
+@lru_cache(100_000)  # a row of a request names the same few ids again and again
 def suffix(id15: str) -> str:
     """Three characters, one for each five of the id; bit n of a character says that letter n is a capital."""
     chunks = (id15[start : start + 5] for start in (0, 5, 10))
@@ -16,6 +18,7 @@ def to18(id15: str) -> str:
     return id15 + suffix(id15)
 
 
+@lru_cache(100_000)
 def to15(text: str) -> str | None:
     """The 15-character form of either form, or None if it is no id.
 

@@ -123,8 +123,11 @@ class Org:
     def insert(self, sobject: Sobject, values: Fields, author: Author, id15: str | None = None) -> Change:
         """A record with the defaults of its object. Keys are not checked here: `rules` does."""
         record = Record(id15 or self.new_id(sobject.prefix), sobject, {})
-        born = {item.name: item.default for item in sobject.fields.values() if item.default is not None}
-        born |= {"Id": record.id18, "CreatedDate": datetime_text(author.stamp.wall), "CreatedById": author.by} | values
+        born = (
+            sobject.born
+            | {"Id": record.id18, "CreatedDate": datetime_text(author.stamp.wall), "CreatedById": author.by}
+            | values
+        )
         self.records[record.id] = record
         self.by_object[sobject.name][record.id] = record
         return self._apply(record, None, born, author)

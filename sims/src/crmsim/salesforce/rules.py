@@ -83,16 +83,26 @@ def check(org: Org, switches: Switches, sobject: Sobject, record: Record | None,
     """The first refusal of a row: `record` is what it would update, `values` what it carries."""
     if sobject.read_only:
         return RowError("CANNOT_INSERT_UPDATE_ACTIVATE_ENTITY", f"{sobject.name} is read-only in this simulator")
-    if record is not None and record.deleted:
-        return RowError("ENTITY_IS_DELETED", "entity is deleted")
-    if record is not None and record.values.get("IsConverted"):
-        return RowError("CANNOT_UPDATE_CONVERTED_LEAD", "cannot reference converted lead")
     return (
-        _required(sobject, record, values)
+        _frozen(record)
+        or _required(sobject, record, values)
         or _texts(switches, sobject, values)
         or _references(org, sobject, record, values)
         or _unique(org, sobject, record, values)
     )
+
+
+def check_again(org: Org, sobject: Sobject, record: Record | None, values: Fields) -> RowError | None:
+    """At the commit: only what others may have changed since `check`."""
+    return _frozen(record) or _references(org, sobject, record, values) or _unique(org, sobject, record, values)
+
+
+def _frozen(record: Record | None) -> RowError | None:
+    if record is not None and record.deleted:
+        return RowError("ENTITY_IS_DELETED", "entity is deleted")
+    if record is not None and record.values.get("IsConverted"):
+        return RowError("CANNOT_UPDATE_CONVERTED_LEAD", "cannot reference converted lead")
+    return None
 
 
 def _required(sobject: Sobject, record: Record | None, values: Fields) -> RowError | None:

@@ -50,6 +50,8 @@ class Sobject:
     relationships: dict[str, Field] = field(default_factory=dict)
     read_only: bool = False
     parents: list[Field] = field(default_factory=list)  # references whose targets a write locks
+    keys: list[Field] = field(default_factory=list)  # fields with an index
+    born: dict[str, Any] = field(default_factory=dict)  # what a new record has unless told otherwise
 
     def add(self, item: Field, *, locks: bool = False) -> None:
         self.fields[item.name.lower()] = item
@@ -57,16 +59,18 @@ class Sobject:
             self.relationships[item.relationship.lower()] = item
         if locks:
             self.parents = [old for old in self.parents if old.name != item.name] + [item]
+        self._derive()
 
     def remove(self, name: str) -> None:
         gone = self.fields.pop(name.lower(), None)
         if gone:
             self.relationships.pop(gone.relationship.lower(), None)
             self.parents = [old for old in self.parents if old.name != name]
+        self._derive()
 
-    @property
-    def keys(self) -> list[Field]:
-        return [item for item in self.fields.values() if item.is_key or item.unique]
+    def _derive(self) -> None:
+        self.keys = [item for item in self.fields.values() if item.is_key or item.unique]
+        self.born = {item.name: item.default for item in self.fields.values() if item.default is not None}
 
 
 def _system() -> list[Field]:

@@ -46,7 +46,7 @@ async def write(exchange: Exchange, job: Job, rows: Sequence[Row]) -> Committed:
     try:
         refused = await _work(exchange, planned, held)
         storage_full = exchange.fault is not None and exchange.fault.kind == "storage_full"
-        done = commits.commit(org, sim.switches, job, planned, refused, stamp(), storage_full=storage_full)
+        done = commits.commit(org, job, planned, refused, stamp(), storage_full=storage_full)
         notes = [
             _note(org, row, intent, result) for row, intent, result in zip(rows, planned, done.results, strict=True)
         ]
