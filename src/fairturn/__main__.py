@@ -1,0 +1,5 @@
+"""python -m fairturn"""
+
+from fairturn.cli import main
+
+main()

@@ -1,0 +1,89 @@
+"""What an operator's command works with: the database, opened; the settings; the CRMs, if they must be asked."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from fairturn.assemble.database import Found, find, reached
+from fairturn.errors import ConfigError, NotAllowed
+from fairturn.flow.plan import Plan, compile_plan
+from fairturn.operate.settings import Loaded, parse
+from fairturn.ports import Acts, Proofs, Reads
+from fairturn.sources import flattener
+from fairturn.stores.postgres import migrate
+from fairturn.stores.postgres.acts import PostgresActs
+from fairturn.stores.postgres.configs import PostgresConfigs
+from fairturn.stores.postgres.database import Database
+from fairturn.stores.postgres.proofs import PostgresProofs
+from fairturn.stores.postgres.reads import PostgresReads
+
+
+@dataclass(frozen=True, slots=True)
+class InForce:
+    """The settings that the stations work with now; the file may have moved on."""
+
+    version: int
+    loaded: Loaded
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    found: Found
+    in_force: InForce | None  # None: nothing was served from this database yet
+    reads: Reads
+    acts: Acts
+    proofs: Proofs
+
+    @property
+    def settings(self) -> Loaded | None:
+        """For names and explanations: those in force, else the file's."""
+        return self.in_force.loaded if self.in_force else self.found.loaded
+
+    def plan(self) -> Plan:
+        """Of the settings in force. Raises NotAllowed when none are: nothing was ever routed here."""
+        if self.in_force is None:
+            raise NotAllowed("No settings are in force in this database. Start `fairturn serve` with yours once.")
+        return plan_of(self.in_force.loaded, self.in_force.version)
+
+
+def plan_of(loaded: Loaded, version: int = 0) -> Plan:
+    """Settings made ready to map, judge and assign, without a database."""
+    return compile_plan(version, loaded.settings, flattener)
+
+
+@asynccontextmanager
+async def operator(config: Path | None = None, env: Mapping[str, str] | None = None) -> AsyncIterator[Operator]:
+    """Open what a command needs, and close it again.
+
+    Raises:
+        ConfigError: the settings do not say which database.
+        StoreUnavailable: it does not answer, or there is none yet.
+        SchemaMissing, SchemaTooNew: it is not one for this release.
+    """
+    env = os.environ if env is None else env
+    found = find(config, env)
+    async with reached(found.place) as dsn:
+        await migrate.require(dsn)
+        async with Database(dsn, size=2) as database:
+            yield Operator(
+                found=found,
+                in_force=await _in_force(database, env),
+                reads=PostgresReads(database),
+                acts=PostgresActs(database),
+                proofs=PostgresProofs(database),
+            )
+
+
+async def _in_force(database: Database, env: Mapping[str, str]) -> InForce | None:
+    version = await PostgresConfigs(database).current()
+    if version is None:
+        return None
+    try:
+        loaded = parse(version.body, Path(f"settings in force (version {version.id})"), env, secrets=False)
+    except ConfigError:
+        return None  # written by another release; what a command reads does not depend on it
+    return InForce(version.id, loaded)

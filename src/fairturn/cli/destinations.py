@@ -1,0 +1,90 @@
+"""fairturn destinations"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fairturn.cli import paper
+from fairturn.cli.running import Actor, Because, Config, Json, Reason, by, login, run
+
+if TYPE_CHECKING:
+    from fairturn.assemble.operator import Operator
+
+group = typer.Typer(help="CRMs: list, pause, resume.", no_args_is_help=True)
+Name = Annotated[str, typer.Argument(help="The destination's id in the settings.", metavar="DESTINATION")]
+
+
+@group.command("list", epilog="Example: fairturn destinations list")
+def list_destinations(config: Config = None, as_json: Json = False) -> None:
+    """Each CRM: whether it is sent to and, if not, why; what waits, and for how long."""
+    from fairturn.operate import destinations
+
+    async def work(op: Operator) -> None:
+        views = await destinations.destinations(op.reads, op.settings.settings if op.settings else None)
+        if as_json:
+            paper.as_json([view.as_json() for view in views])
+            return
+        if not views:
+            paper.say("No destinations yet. They are read from the settings when `fairturn serve` starts.")
+            return
+        paper.table(
+            ("Destination", "Type", "Waiting", "Oldest", "In flight", "Failed", "State"),
+            (
+                (
+                    view.standing.id,
+                    view.type or "-",
+                    view.standing.pending,
+                    paper.ago(view.standing.oldest_at),
+                    view.standing.in_flight,
+                    view.standing.failed,
+                    view.state + (f" ({view.cause})" if view.cause else ""),
+                )
+                for view in views
+            ),
+            right=(2, 4, 5),
+        )
+
+    run(config, work)
+
+
+@group.command("pause", epilog="Example: fairturn destinations pause salesforce --reason 'data load until 18:00'")
+def pause(name: Name, reason: Because, actor: Actor = login(), config: Config = None, as_json: Json = False) -> None:
+    """Send nothing more. Leads go on being taken and assigned, and wait; a request in flight is finished."""
+    from fairturn.operate import destinations
+
+    who = by(actor, reason)
+
+    async def work(op: Operator) -> None:
+        standing = await destinations.pause(op.acts, name, who)
+        if as_json:
+            paper.as_json({"destination": name, "paused": True, "changed": standing is None})
+        elif standing is None:
+            paper.say(
+                f"{name} is paused: leads are taken and assigned, and wait. `fairturn destinations resume {name}`"
+            )
+        else:
+            since = f"{paper.ago(standing.at)} ago by {standing.by}: {standing.reason or 'no reason given'}"
+            paper.say(f"{name} was paused already, {since}.")
+
+    run(config, work)
+
+
+@group.command("resume", epilog="Example: fairturn destinations resume salesforce")
+def resume(
+    name: Name, reason: Reason = None, actor: Actor = login(), config: Config = None, as_json: Json = False
+) -> None:
+    """Send again, oldest first, at once: a wait after an outage ends too."""
+    from fairturn.operate import destinations
+
+    who = by(actor, reason)
+
+    async def work(op: Operator) -> None:
+        changed = await destinations.resume(op.acts, name, who)
+        if as_json:
+            paper.as_json({"destination": name, "paused": False, "changed": changed})
+        else:
+            paper.say(f"{name} is sent to again." if changed else f"{name} was open already.")
+
+    run(config, work)

@@ -1,0 +1,83 @@
+"""Destinations: what waits for each, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fairturn.config import Settings
+from fairturn.model import By, DestinationStanding, Pause
+from fairturn.ports import Acts, Reads
+
+
+@dataclass(frozen=True, slots=True)
+class DestinationView:
+    standing: DestinationStanding
+    type: str | None  # None: no longer in the settings
+    mode: str | None
+
+    @property
+    def state(self) -> str:
+        """One word for what it does now: the same that decides whether it is sent to (case 130)."""
+        if self.standing.pause is not None:
+            return "paused"
+        if self.type is None:
+            return "removed"
+        if not self.standing.served:
+            return "stopped"
+        if self.standing.blocked_until is not None:
+            return "blocked"
+        return "shadow" if self.mode == "shadow" else "open"
+
+    @property
+    def cause(self) -> str | None:
+        """Why it is not sent to, as a sentence."""
+        standing = self.standing
+        match self.state:
+            case "paused" if standing.pause is not None:
+                return f"by {standing.pause.by}: {standing.pause.reason or 'no reason given'}"
+            case "removed":
+                return "it is no longer in the settings"
+            case "stopped":
+                return "no worker runs: fairturn serve"
+            case "blocked":
+                return standing.blocked_cause
+            case "shadow":
+                return "batches are recorded, nothing is sent"
+        return None
+
+    def as_json(self) -> dict[str, object]:
+        s = self.standing
+        return {
+            "destination": s.id,
+            "type": self.type,
+            "mode": self.mode,
+            "state": self.state,
+            "cause": self.cause,
+            "paused_at": s.pause.at if s.pause else None,
+            "blocked_until": s.blocked_until,
+            "org": s.org,
+            "waiting": s.pending,
+            "in_flight": s.in_flight,
+            "failed": s.failed,
+            "oldest_waiting": s.oldest_at,
+            "last_answer": s.answered_at,
+        }
+
+
+async def destinations(reads: Reads, settings: Settings | None) -> Sequence[DestinationView]:
+    found = []
+    for standing in await reads.destinations():
+        known = settings.destinations.get(standing.id) if settings else None
+        found.append(DestinationView(standing, known.type if known else None, known.mode if known else None))
+    return found
+
+
+async def pause(acts: Acts, destination: str, by: By) -> Pause | None:
+    """The pause that stood already; None = nothing more is sent, while leads go on being taken and assigned."""
+    return await acts.pause_destination(destination, by)
+
+
+async def resume(acts: Acts, destination: str, by: By) -> bool:
+    """False: it was open. What waits is sent in order, oldest first within its priority."""
+    return await acts.resume_destination(destination, by)
