@@ -22,7 +22,7 @@ from publicsuffixlist import PublicSuffixList
 
 from fairturn.config import Organisation, Routing
 from fairturn.decide import mailboxes
-from fairturn.decide.typed import clean
+from fairturn.decide.typed import BLANK, clean
 from fairturn.model import FieldValue
 
 EmailKind = Literal["work", "free", "disposable", "relay", "invalid", "none"]
@@ -99,7 +99,7 @@ def bare_address(text: str) -> tuple[str, str | None]:
 
 
 def trimmed(bare: str) -> str:
-    return bare.lstrip(" \t\"'<>").rstrip(" \t\"'<>.,;:")
+    return bare.lstrip(BLANK + "\"'<>").rstrip(BLANK + "\"'<>.,;:")
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ from fairturn.model import FieldValue
 LONGEST: Final = 32_000  # characters of a text; a CRM's long text area holds 32,768
 EXACT: Final = 2**53  # the largest run of whole numbers that a double keeps
 WIDEST: Final = 2**63  # integers are stored and compared in 64 bits
-BLANK: Final = "\u200b\u200c\u200d\u2060\ufeff \t\r\n\x0b\x0c\x85\xa0\u2028\u2029\u202f\u3000"
+BLANK: Final = "\u200b\u200c\u200d\u2060\ufeff \t\r\n\x0b\x0c\x1c\x1d\x1e\x1f\x85\xa0\u2028\u2029\u202f\u3000"
 
 Taken = tuple[FieldValue, str | None]  # the value (None = blank) and a mark, if there is something to say
 Reader = Callable[[object], Taken]
