@@ -245,7 +245,7 @@ def run(org: Org, query: Query) -> list[Record]:
     found = [record for record in candidates if not record.deleted and (test is None or test(record))]
     for name, descending in reversed(query.order):
         _check(org, sobject, name)
-        found.sort(key=lambda record, name=name: _sortable(read(org, record, name)), reverse=descending)  # type: ignore[misc]
+        found = _sorted(org, found, name, descending=descending)
     return found[query.offset :][: query.limit]
 
 
@@ -261,6 +261,10 @@ def _candidates(org: Org, sobject: Sobject, where: Condition | Junction | None) 
                     hits = {record.id: record for value in values for record in org.match(sobject, item, value)}
                     return sorted(hits.values(), key=lambda record: record.id)
     return org.live(sobject.name)
+
+
+def _sorted(org: Org, records: list[Record], path: str, *, descending: bool) -> list[Record]:
+    return sorted(records, key=lambda record: _sortable(read(org, record, path)), reverse=descending)
 
 
 def _sortable(value: Any) -> tuple[bool, Any]:
