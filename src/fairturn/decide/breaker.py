@@ -19,3 +19,10 @@ def pause(failures: int, dice: float, asked: float | None = None) -> float:
 def slots(failures: int, max_slots: int) -> int:
     """Requests that may be open at once: a single probe until one has been answered."""
     return 1 if failures > 0 else max_slots
+
+
+def probe(failures: int, max_records: int) -> int:
+    """Records in one request. After three failures in a row requests get smaller: if one record is what the CRM breaks
+    on, the others get through without it.
+    """
+    return max(1, max_records >> max(0, failures - 2))

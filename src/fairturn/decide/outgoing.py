@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from fairturn.decide.collapsing import differs
-from fairturn.model import LeadStatus, Outgoing, Refused
+from fairturn.model import Answer, Later, LeadStatus, Outgoing, Refused, Written
 
 OwnerKind = Literal["rep", "raw"]
 Owner = tuple[str | None, OwnerKind]
@@ -66,3 +66,23 @@ def sort_out(records: Sequence[Outgoing], drafts: Mapping[str, Draft], *, shadow
             send.append(record)
         seen.add(record.key)
     return Sorted(tuple(send), tuple(same), tuple(dark), tuple(refused), tuple(twice))
+
+
+def completed(answer: Answer, found: Sorted, drafts: Mapping[str, Draft]) -> Answer:
+    """What the CRM said of the records that were sent, and what we know of the others."""
+    kept = {one.key: drafts[one.key] for one in (*found.same, *found.shadow)}
+    return replace(
+        answer,
+        outcomes=(
+            *answer.outcomes,
+            *found.refused,
+            *(Written(record.key, record.record_id or "", created=False) for record in found.same),
+            *(
+                Later(record.key, None, "record", "SAME_KEY", "its key was in the request already")
+                for record in found.twice
+            ),
+        ),
+        records={**{key: draft for key, draft in kept.items() if not isinstance(draft, Refused)}, **answer.records},
+        same=frozenset(record.key for record in found.same),
+        shadow=frozenset(record.key for record in found.shadow),
+    )

@@ -1,0 +1,147 @@
+"""The session: a token by client credentials, fetched once for all who wait, and checked to be the org we mean."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+import httpx2
+import orjson
+
+from fairturn.decide.record_ids import is_record_id, long_form
+from fairturn.destinations.http import NoAnswer, NotSent, Reply, exchange
+from fairturn.errors import DestinationError, LoginRefused, WrongOrg
+
+PATH = "/services/oauth2/token"
+OURS = (".salesforce.com", ".force.com", ".salesforce.mil", ".sfcrmapps.cn")  # My Domain hosts, government and China
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """`base`: where the data API answers. `org`: the 18-character id of the organisation."""
+
+    token: str = field(repr=False)
+    base: httpx2.URL
+    org: str
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    url: httpx2.URL  # the configured address, whose token endpoint is asked
+    client_id: str = field(repr=False)
+    client_secret: str = field(repr=False)
+    org: str | None = None  # pinned by the settings
+    allow_private: bool = False
+
+
+class Login:
+    """Hands out the session; a session that the CRM refused is renewed once, by whoever comes first."""
+
+    def __init__(self, client: httpx2.AsyncClient, credentials: Credentials, name: str) -> None:
+        self._client = client
+        self._credentials = credentials
+        self._name = name
+        self._session: Session | None = None
+        self._renewing = asyncio.Lock()
+
+    async def session(self, seconds: float, stale: Session | None = None) -> Session:
+        """stale: the session that was refused; another one is fetched unless somebody did so already.
+
+        Raises LoginRefused when a person must act, WrongOrg, and DestinationError for an outage, which leaves the
+        credentials as good as they were.
+        """
+        async with self._renewing:
+            if self._session is None or self._session is stale:
+                self._session = None
+                self._session = await self._fetch(seconds)
+            return self._session
+
+    async def _fetch(self, seconds: float) -> Session:
+        who = self._credentials
+        pair = f"{quote(who.client_id, safe='')}:{quote(who.client_secret, safe='')}".encode()
+        request = self._client.build_request(
+            "POST",
+            who.url.copy_with(path=PATH),
+            content=b"grant_type=client_credentials",
+            headers={
+                "Content-Type": "application/x-www-form-urlencoded",
+                "Accept": "application/json",
+                "Authorization": f"Basic {base64.b64encode(pair).decode()}",
+            },
+        )
+        try:
+            reply = await exchange(self._client, request, seconds)
+        except NoAnswer as error:
+            raise NotSent(f"the login: {error}") from error  # no record was sent, whatever became of the token
+        body = _object(reply.body)
+        if reply.status != 200:
+            raise self._refusal(reply, body)
+        return self._judge(body)
+
+    def _refusal(self, reply: Reply, body: dict[str, Any]) -> DestinationError:
+        """400 and 401 are the CRM's last word on our credentials; anything else is an outage of the endpoint."""
+        reason = self._clean(f"{body.get('error', '')} {body.get('error_description') or ''}".strip())
+        if reply.status in (400, 401, 403) and reason:
+            return LoginRefused(
+                f"Salesforce refuses the login of destination {self._name}: {reason}. Check client_id, client_secret "
+                "and the client credentials user of the connected app"
+            )
+        return NotSent(f"the login endpoint of {self._credentials.url.host} answered {reply.status}")
+
+    def _judge(self, body: dict[str, Any]) -> Session:
+        token, instance, identity = body.get("access_token"), body.get("instance_url"), body.get("id")
+        if not (isinstance(token, str) and token and isinstance(instance, str)):
+            raise NotSent(f"the login answer of {self._credentials.url.host} holds no token")
+        org = org_of(identity)
+        if org is None:
+            raise LoginRefused(f"the login answer of {self._credentials.url.host} does not say which org it is of")
+        pinned = self._credentials.org
+        if pinned is not None and org != long_form(pinned):
+            raise WrongOrg(
+                f"Destination {self._name} is pinned to org {long_form(pinned)}, but {self._credentials.url.host} "
+                f"answers for org {org}. Nothing was written. Correct url and credentials, or org"
+            )
+        return Session(token, self._base(instance), org)
+
+    def _base(self, instance: str) -> httpx2.URL:
+        """The address that the token answer names, if a token may go there."""
+        who = self._credentials
+        with contextlib.suppress(httpx2.InvalidURL, ValueError):
+            url = httpx2.URL(instance)
+            known = url.host == who.url.host or url.host.endswith(OURS) or who.allow_private
+            safe = url.scheme == "https" or (who.allow_private and url.scheme == "http")
+            if known and safe and not url.userinfo and url.host:
+                return url.copy_with(path="/", query=None, fragment=None)
+        raise LoginRefused(
+            f"the login answer of {who.url.host} names an address that is not Salesforce's; nothing was sent there"
+        )
+
+    def _clean(self, text: str) -> str:
+        """The CRM's words without our own secrets, should it echo them."""
+        for secret in (self._credentials.client_secret, self._credentials.client_id):
+            text = text.replace(secret, "***") if secret else text
+        return text[:300]
+
+
+def org_of(identity: object) -> str | None:
+    """The org's id in `https://login.salesforce.com/id/00D.../005...`, in its long form."""
+    if not isinstance(identity, str):
+        return None
+    parts = urlsplit(identity).path.split("/")
+    for before, part in pairwise(parts):
+        if before == "id" and part.startswith("00D") and is_record_id(part):
+            return long_form(part)
+    return None
+
+
+def _object(body: bytes) -> dict[str, Any]:
+    try:
+        found = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return {}
+    return found if isinstance(found, dict) else {}
