@@ -1,7 +1,7 @@
 """Whether a request comes from who it says: keyed digests and shared secrets, over the bytes as they came.
 
 Every doubt is a BadSignature: a header that is missing, empty, not ASCII, of another length. Secrets are a list, so
-that two are good while one is being replaced. The published vectors of seven vendors are among the tests.
+that two are good while one is being replaced. The vendors' published vectors are among the tests.
 """
 
 from __future__ import annotations

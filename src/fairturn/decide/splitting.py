@@ -203,7 +203,7 @@ def _array(data: bytes, marks: tuple[str, ...], limits: Limits) -> list[Cleaned 
 
 
 def cut(data: bytes, limits: Limits) -> list[bytes] | None:
-    """The bytes of an array's items; None where its brackets do not match up. Raises RefusedRequest 413."""
+    """The bytes of an array's items; None where its brackets do not match up. Raises RefusedRequest 400, 413."""
     pieces: list[bytes] = []
     level, start = 0, 1
     end = 0
@@ -211,6 +211,10 @@ def cut(data: bytes, limits: Limits) -> list[bytes] | None:
         token = match[0]
         if token in b"[{":
             level += 1
+            if level > 10 * limits.depth:
+                raise RefusedRequest(
+                    400, f"The body is not taken: the JSON is nested deeper than {limits.depth} levels."
+                )
         elif token in b"]}":
             level -= 1
             if level == 0:

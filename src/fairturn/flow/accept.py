@@ -165,7 +165,7 @@ class Accept:
             # Not the message: PostgreSQL quotes the row in it. An error of ours has a place in the code instead.
             ours = None if isinstance(error, FairturnError) else error
             kind = type(error.__cause__ or error).__name__
-            log.error("accept.refused", source=group[0].arrival.source, error=kind, exc_info=ours)  # noqa: TRY400
+            log.error("accept.refused", source=group[0].arrival.source, error=kind, exc_info=ours)  # noqa: TRY400  see above
             answer(group, Overloaded("This request could not be stored.", 60))
         else:
             answer(group, None)

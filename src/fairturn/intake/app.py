@@ -22,7 +22,7 @@ from fairturn.errors import BadSignature, ConfigError, Fault, Overloaded, Refuse
 from fairturn.flow.accept import Accept
 from fairturn.intake import answers
 from fairturn.intake.health import ALIVE, Readiness
-from fairturn.intake.wire import ASGIApp, Gone, Receive, Reply, Scope, Send, overload, read, refusal, reply, respond
+from fairturn.intake.wire import ASGIApp, Bodies, Gone, Receive, Reply, Scope, Send, overload, refusal, reply, respond
 from fairturn.model import Arrival, Assigned
 
 log = structlog.get_logger(__name__)
@@ -104,6 +104,7 @@ class Door:
         # Verified against where there is no such source, so that time does not tell which sources exist.
         nobody = Hmac(header="x-signature", secrets=("none",))
         self._nobody = signatures.compile_verifier(nobody, (dice.token_bytes(32),))
+        self._bodies = Bodies()
         self._settings = Settings()
         self._limits = Limits()
         self._endpoints: Mapping[str, Endpoint] = {}
@@ -173,14 +174,14 @@ class Door:
         arrival = split(name, endpoint.source.lane, content_type, request.body, limits, endpoint.dedupe)
         await self._accept.put(arrival)
         if endpoint.source.lane == "sync" and self._owners is not None and arrival.items:
-            return await self._owned(arrival, endpoint.source.deadline)
+            return await self._owned(self._owners, arrival, endpoint.source.deadline)
         return answers.accepted(arrival)
 
     async def _verified(self, name: str, scope: Scope, receive: Receive) -> tuple[Endpoint, Request]:
         headers = dict(scope["headers"])
         server = self._settings.server
         endpoint = self._endpoints.get(name)
-        body = await read(receive, headers, server.max_body, server.body_timeout)
+        body = await self._bodies.read(receive, headers, server.max_body, server.body_timeout)
         url = ""
         if endpoint is not None and endpoint.signs_url:
             query = b"?" + scope["query_string"] if scope["query_string"] else b""
@@ -193,15 +194,14 @@ class Door:
         endpoint.verify(request, self._clock())
         return endpoint, request
 
-    async def _owned(self, arrival: Arrival, deadline: float) -> Reply:
+    async def _owned(self, owners: Owners, arrival: Arrival, deadline: float) -> Reply:
         """The events are durable by now: whatever happens here, the answer is a 2xx."""
-        assert self._owners is not None  # noqa: S101
         waiting = [item.id for item in arrival.items if item.problem is None]
         results: Mapping[bytes, Assigned] = {}
         try:
             # The lane keeps the deadline itself; a little more, and the caller is let go all the same.
             async with asyncio.timeout(deadline + 0.5):
-                results = await self._owners(waiting, deadline)
+                results = await owners(waiting, deadline)
         except TimeoutError:
             log.warning("intake.deadline", source=arrival.source, seconds=deadline)
         except Exception as error:

@@ -53,25 +53,60 @@ async def respond(send: Send, answer: Reply, *, head: bool = False) -> None:
     await send({"type": "http.response.body", "body": b"" if head else answer.body})
 
 
-async def read(receive: Receive, headers: Mapping[bytes, bytes], most: int, seconds: float) -> bytes:
-    """The raw body. Raises RefusedRequest 413 beyond `most` bytes, 408 after `seconds`; Gone."""
-    declared = headers.get(b"content-length", b"0")
-    if len(declared) > 18 or (declared.isdigit() and int(declared) > most):
-        raise _too_long(most)
-    try:
-        async with asyncio.timeout(seconds):
-            message = await receive()
-            if message["type"] == "http.request" and not message.get("more_body", False):
-                body: bytes = message.get("body", b"")  # nearly always: the whole body came with the headers
-                if len(body) > most:
-                    raise _too_long(most)
-                return body
-            return await _rest(receive, message, most)
-    except TimeoutError:
-        raise RefusedRequest(408, f"The body did not arrive within {seconds:g} seconds.") from None
+class Bodies:
+    """Reads raw bodies within limits of size and time.
+
+    One timer looks after every open read, once a second: asyncio.timeout costs 8 µs a request, a tenth of all that the
+    door does for it.
+    """
+
+    def __init__(self) -> None:
+        self._until: dict[asyncio.Task[object], float] = {}
+        self._late: set[asyncio.Task[object]] = set()
+        self._timer: asyncio.TimerHandle | None = None
+
+    async def read(self, receive: Receive, headers: Mapping[bytes, bytes], most: int, seconds: float) -> bytes:
+        """Raises RefusedRequest 413 beyond `most` bytes, 408 after `seconds` (to the next second); Gone."""
+        declared = headers.get(b"content-length", b"0")
+        if len(declared) > 18 or (declared.isdigit() and int(declared) > most):
+            raise _too_long(most)
+        task = asyncio.current_task()
+        assert task is not None  # noqa: S101  an ASGI server runs us in one
+        self._watch(task, seconds)
+        try:
+            return await _whole(receive, most)
+        except asyncio.CancelledError:
+            if task not in self._late:
+                raise
+            task.uncancel()
+            raise RefusedRequest(408, f"The body did not arrive within {seconds:g} seconds.") from None
+        finally:
+            self._until.pop(task, None)
+            self._late.discard(task)
+
+    def _watch(self, task: asyncio.Task[object], seconds: float) -> None:
+        loop = asyncio.get_running_loop()
+        self._until[task] = loop.time() + seconds
+        if self._timer is None:
+            self._timer = loop.call_later(1.0, self._look, loop)
+
+    def _look(self, loop: asyncio.AbstractEventLoop) -> None:
+        now = loop.time()
+        late = [task for task, until in self._until.items() if now >= until]
+        for task in late:
+            del self._until[task]
+            self._late.add(task)
+            task.cancel()
+        self._timer = loop.call_later(1.0, self._look, loop) if self._until else None
 
 
-async def _rest(receive: Receive, message: Message, most: int) -> bytes:
+async def _whole(receive: Receive, most: int) -> bytes:
+    message = await receive()
+    if message["type"] == "http.request" and not message.get("more_body", False):
+        body: bytes = message.get("body", b"")  # nearly always: the whole body came with the headers
+        if len(body) > most:
+            raise _too_long(most)
+        return body
     chunks: list[bytes] = []
     size = 0
     while message["type"] == "http.request":
