@@ -41,11 +41,10 @@ def requirements(rule: Rule, values: Mapping[str, FieldValue]) -> dict[str, str]
     """Attribute -> the value that a rep must have, in the lead's own words where the rule says "{lead.x}"."""
     wanted = {}
     for attribute, text in rule.require.items():
-        if from_lead := FROM_LEAD.fullmatch(text.strip()):
-            value = values.get(from_lead[1])
-            text = "" if value is None else spoken(value)  # noqa: PLW2901
-        if text.strip():
-            wanted[attribute] = text.strip()
+        from_lead = FROM_LEAD.fullmatch(text.strip())
+        value = values.get(from_lead[1]) if from_lead else text
+        if value is not None and (said := spoken(value).strip()):
+            wanted[attribute] = said
     return wanted
 
 

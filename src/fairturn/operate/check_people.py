@@ -36,7 +36,7 @@ def judge_organisation(loaded: Loaded) -> Iterator[Fault]:
     for key, domains in lists.items():
         for number, domain in enumerate(domains, 1):
             if not is_domain(domain):
-                remedy = f'Write it alone: "{domain_in(domain)}"'
+                remedy = f'Write it as "{domain_in(domain)}"'
                 yield loaded.fault(f"{key}.{number}", f'"{domain[:60]}" is no domain', remedy)
     for domain in sorted({*organisation.own_domains} & {*organisation.competitors}):
         message = f'"{domain}" is one of your own domains and a competitor\'s'
@@ -54,7 +54,8 @@ def judge_zone(loaded: Loaded, key: str, name: str) -> Iterator[Fault]:
     try:
         ZoneInfo(name)
     except (KeyError, ValueError, OSError):  # unknown names; paths; directories of the zone database
-        near = get_close_matches(name, available_timezones(), n=1)
+        places = [zone for zone in available_timezones() if "/" in zone]
+        near = get_close_matches(name, places, n=1)
         remedy = f"Did you mean {near[0]}?" if near else 'Write a name such as "Europe/Berlin" or "UTC"'
         yield loaded.fault(key, f'there is no time zone "{name}"', remedy)
 

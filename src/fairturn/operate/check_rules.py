@@ -91,7 +91,8 @@ def judge_filters(loaded: Loaded, key: str, rule: Rule) -> Iterator[Fault]:
         if rep not in settings.reps:
             remedy = closest(rep, settings.reps, "Reps are")
             yield loaded.fault(f"{key}.exclude.{entry}", f'there is no rep "{rep}"', remedy)
-    yield from judge_nobody(loaded, key, rule)
+    if all(name in attributes and wanted.strip() for name, wanted in rule.require.items()):
+        yield from judge_nobody(loaded, key, rule)
 
 
 def judge_nobody(loaded: Loaded, key: str, rule: Rule) -> Iterator[Fault]:
@@ -104,7 +105,7 @@ def judge_nobody(loaded: Loaded, key: str, rule: Rule) -> Iterator[Fault]:
             message = f'rule "{rule.id}" filters reps, but gives its leads to no pool'
             yield loaded.warning(f"{key}.{field}", message, f"Take {field} out")
         return
-    fixed = all(not FROM_LEAD.fullmatch(wanted) for wanted in rule.require.values())
+    fixed = not any("{" in wanted for wanted in rule.require.values())
     if filters and fixed and any(pool.members.values()) and eligible(rule, pool, loaded.settings, {}) == frozenset():
         field = "require" if rule.require else "exclude"
         message = (

@@ -72,8 +72,7 @@ class _Scanner:
         line, double = self.line(), self.text.startswith("[[", self.at)
         self.at += 2 if double else 1
         parts = self.dotted()
-        path = self.resolve(parts[:-1])
-        path = join(path, parts[-1])
+        path = join(self.resolve(parts[:-1], line), parts[-1])
         if double:
             self.note(path, line)
             self.counts[path] = self.counts.get(path, 0) + 1
@@ -145,9 +144,10 @@ class _Scanner:
                 return found[0]
         raise _LostError
 
-    def resolve(self, parts: list[str]) -> str:
+    def resolve(self, parts: list[str], line: int) -> str:
         path = ""
         for part in parts:
+            self.note(join(path, part), line)
             path = self.inside(join(path, part))
         return path
 

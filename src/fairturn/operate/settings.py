@@ -39,6 +39,8 @@ def parse(
         raw: dict[str, Any] = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError((syntax_fault(error, text, str(path)),)) from None
+    except ValueError as error:  # not TOML's own: a number of more digits than Python reads
+        raise ConfigError((Fault(f"a number is too long ({error})", "Quote it, if it is a text", str(path)),)) from None
     except RecursionError:
         fault = Fault("lists and tables are nested too deeply", "Write them flatter", str(path))
         raise ConfigError((fault,)) from None

@@ -26,7 +26,7 @@ ALIASES = {
     "source": "sources", "destination": "destinations", "organization": "organisation", "org": "organisation",
     "batch_window": "window", "batch_size": "max_records", "timeout": "request_timeout",
 }  # fmt: skip
-SECRET = {"secret", "secrets", "client_id", "client_secret", "database_url", "password", "token"}
+SECRET = {"secrets", "client_id", "client_secret", "database_url"}
 MISSING = {
     "verify": 'Say how a request proves itself: verify = { type = "hmac", header = "X-Signature", '
     'secrets = ["env:NAME"] }, or { type = "unsigned" } if anybody may post',
@@ -42,20 +42,20 @@ MISSING = {
 
 def shape_faults(error: ValidationError, raw: Mapping[str, Any], lines: Lines, file: str) -> tuple[Fault, ...]:
     """One fault per key: alternatives of a union complain several times about the same value."""
+    located = [(finding, *locate(finding, raw)) for finding in error.errors(include_url=False)]
+    keys = {key for _, key, _, _ in located}
     found: dict[str, Fault] = {}
-    for finding in error.errors(include_url=False):
-        key, parts, value = locate(finding["loc"], raw)
-        value = veiled(parts, value)
-        if key in found or any(known.startswith(f"{key}.") for known in found):
-            continue
+    for finding, key, parts, value in located:
+        if key in found or any(other.startswith(f"{key}.") for other in keys):
+            continue  # the alternative that does not fit at all; what is said further in is meant
         message, remedy = sentence(finding, parts, value)
         found[key] = Fault(message, remedy, file, lines.of(key), key or None)
     return tuple(sorted(found.values(), key=lambda fault: fault.line or 0))
 
 
-def locate(loc: Sequence[int | str], raw: Any) -> tuple[str, tuple[str, ...], Any]:
+def locate(finding: ErrorDetails, raw: Any) -> tuple[str, tuple[str, ...], Any]:
     """The dotted key, its parts and the value, of a pydantic location. Names of union members in it are left out."""
-    here, parts = raw, []
+    here, parts, loc = raw, [], finding["loc"]
     for place, part in enumerate(loc):
         if isinstance(here, Mapping) and part in here:
             here = here[part]
@@ -63,17 +63,10 @@ def locate(loc: Sequence[int | str], raw: Any) -> tuple[str, tuple[str, ...], An
         elif isinstance(here, list) and isinstance(part, int) and part < len(here):
             here = here[part]
             parts.append(str(part + 1))
-        elif place == len(loc) - 1 and isinstance(part, str) and part != "[key]" and isinstance(here, Mapping):
-            parts.append(part)  # missing
+        elif place == len(loc) - 1 and finding["type"] == "missing":
+            parts.append(str(part))
             here = None
     return ".".join(parts), tuple(parts), here
-
-
-def veiled(parts: Sequence[str], value: Any) -> Any:
-    """A secret that stands in the settings by mistake does not travel on in a message."""
-    if set(parts) & SECRET and isinstance(value, str | int | float) and not str(value).startswith(("env:", "file:")):
-        return "..."
-    return value
 
 
 def sentence(finding: ErrorDetails, parts: tuple[str, ...], value: Any) -> tuple[str, str]:
@@ -87,7 +80,12 @@ def sentence(finding: ErrorDetails, parts: tuple[str, ...], value: Any) -> tuple
     if name == "members" and isinstance(value, list):
         pairs = ", ".join(f"{member} = 1" for member in value if isinstance(member, str)) or "ann = 1"
         return "members are a table of weights, not a list", f"Write members = {{ {pairs} }}"
-    return absent_or_strange(kind, name, parts, value) or mistyped(finding, name, parts, value)
+    if said := absent_or_strange(kind, name, parts, value):
+        return said
+    if SECRET & {*parts}:  # a secret that stands here by mistake does not travel on in a message
+        write = 'secrets = ["env:NAME"]' if "secrets" in parts else f'{name} = "env:NAME"'
+        return "this is no name of a secret", f"Write {write}, and set that variable"
+    return mistyped(finding, name, parts, value)
 
 
 def absent_or_strange(kind: str, name: str, parts: tuple[str, ...], value: Any) -> tuple[str, str] | None:

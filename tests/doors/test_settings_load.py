@@ -1,0 +1,214 @@
+"""Reading the settings: the file itself, its secrets, and that good ones pass without a word."""
+
+from pathlib import Path
+
+import pytest
+
+from fairturn.errors import ConfigError
+from fairturn.operate.addresses import url_problem
+from fairturn.operate.secrets import secret
+from fairturn.operate.settings import load, parse
+
+GOOD = """
+[sources.website]
+verify = { type = "shared_secret", secrets = ["env:WEBSITE_SECRET"] }
+map = { email = "email", last_name = ["name", 'fields."Your name"'] }
+wait_for = ["employees"]
+
+[reps.ann]
+name = "Ann Lee"
+ids = { salesforce = "0050000000AbCdE" }
+attributes = { language = ["en", "de"] }
+
+[reps.bob]
+name = "Bob Ray"
+ids = { salesforce = "0050000000AbCde" }   # another user: letter case counts
+attributes = { language = ["en"] }
+
+[pools.emea]
+members = { ann = 2, bob = 1 }
+fallback = "rest"
+hold_owner = { salesforce = "00G0000000AbCdE" }
+
+[pools.rest]
+members = { bob = 0, ann = 1 }
+
+[destinations.salesforce]
+type = "salesforce"
+url = "https://acme.my.salesforce.com"
+org = "00D0000000AbCdE"
+client_id = "env:CLIENT_ID"
+client_secret = "env:CLIENT_SECRET"
+account_lookup = "Account__r.Fairturn_Key__c"
+
+[destinations.salesforce.map]
+Email = "email"
+Region__c = { value = "EMEA" }
+LastName = { field = "last_name", default = "Unknown" }
+Company = { field = "company", default = "Unknown" }
+
+[[rules]]
+id = "german"
+when = 'lead.language == "de"'
+pool = "emea"
+require = { language = "{lead.language}" }
+
+[[rules]]
+id = "queue"
+when = 'lead.email_kind == "free"'
+park = { salesforce = "00G0000000AbCdE" }
+
+[[rules]]
+id = "rest"
+when = "true"
+pool = "rest"
+"""
+ENV = {"WEBSITE_SECRET": "a long enough secret", "CLIENT_ID": "3MVG9abcdef", "CLIENT_SECRET": "0123456789abcdef"}
+FILE = Path("fairturn.toml")
+
+
+def refused(text, env=None, **more):
+    with pytest.raises(ConfigError) as caught:
+        parse(text, FILE, ENV if env is None else env, **more)
+    return [str(fault) for fault in caught.value.faults]
+
+
+def test_good_settings_pass_without_a_word():
+    loaded = parse(GOOD, FILE, ENV)
+    assert loaded.faults == ()
+    assert loaded.settings.pools["emea"].members == {"ann": 2, "bob": 1}
+    assert loaded.line_of("pools.emea.fallback") == 19
+
+
+def test_settings_hold_names_of_secrets_only():
+    """Case 123."""
+    loaded = parse(GOOD, FILE, ENV)
+    assert not any(value in repr(loaded) for value in ENV.values())
+
+
+def test_warnings_do_not_refuse():
+    loaded = parse(GOOD.replace('org = "00D0000000AbCdE"\n', ""), FILE, ENV)
+    assert [(fault.severity, fault.key) for fault in loaded.faults] == [("warning", "destinations.salesforce.org")]
+
+
+def test_commands_that_only_read_need_no_secrets():
+    assert len(refused(GOOD, {})) == 3
+    assert parse(GOOD, FILE, {}, secrets=False).faults == ()
+
+
+@pytest.mark.parametrize(
+    ("data", "line", "message"),
+    [
+        (b'a = 1\nname = "M\xfcller"\n', 2, "not UTF-8"),
+        (b"", None, "nowhere to go"),
+        (b"a = " + b"9" * 5000, None, "too long"),
+        (b"a = " + b"[" * 5000 + b"]" * 5000, None, "nested too deeply"),
+    ],
+)
+def test_odd_files(tmp_path, data, line, message):
+    path = tmp_path / "fairturn.toml"
+    path.write_bytes(data)
+    with pytest.raises(ConfigError) as caught:
+        load(path, ENV)
+    fault = next(fault for fault in caught.value.faults if message in fault.message)
+    assert (fault.file, fault.line) == (str(path), line)
+
+
+def test_no_file_and_no_permission(tmp_path):
+    with pytest.raises(ConfigError, match=r"no such file.*fairturn init"):
+        load(tmp_path / "nowhere.toml", ENV)
+    with pytest.raises(ConfigError, match="cannot be read"):
+        load(tmp_path, ENV)
+
+
+def test_byte_order_mark_and_windows_line_ends(tmp_path):
+    path = tmp_path / "fairturn.toml"
+    path.write_bytes(b"\xef\xbb\xbf" + GOOD.replace("\n", "\r\n").encode())
+    assert load(path, ENV).line_of("rules.1.when") == parse(GOOD, FILE, ENV).line_of("rules.1.when")
+
+
+@pytest.mark.parametrize("value", ["", "  ", "\n"])
+def test_an_empty_secret_is_an_error(tmp_path, value):
+    """Case 53: with an empty key anybody can sign."""
+    file = tmp_path / "secret"
+    file.write_text(value)
+    for ref, env in (("env:WEBSITE_SECRET", {"WEBSITE_SECRET": value}), (f"file:{file}", {})):
+        with pytest.raises(ConfigError, match="is empty"):
+            secret(ref, env)
+    assert any("WEBSITE_SECRET is empty" in said for said in refused(GOOD, ENV | {"WEBSITE_SECRET": value}))
+
+
+def test_secrets_from_files(tmp_path):
+    file = tmp_path / "secret"
+    file.write_bytes(b"\xef\xbb\xbfwith a line end\r\n")
+    assert secret(f"file:{file}", {}) == "with a line end"
+    text = GOOD.replace("env:WEBSITE_SECRET", f"file:{file}")
+    file.chmod(0o600)
+    assert parse(text, FILE, ENV).faults == ()
+    file.chmod(0o644)
+    (fault,) = parse(text, FILE, ENV).faults
+    assert (fault.severity, fault.remedy) == ("warning", f"Close it: chmod 600 {file}")
+
+
+@pytest.mark.parametrize(
+    "ref", ["", "sw0rdfish", "env:", "env:A B", "file:", "vault:x", "env:NOT_SET", "file:/nowhere/x"]
+)
+def test_what_names_no_secret(ref):
+    with pytest.raises(ConfigError) as caught:
+        secret(ref, {})
+    assert "sw0rdfish" not in str(caught.value)
+
+
+def test_a_secret_that_is_no_base64():
+    text = GOOD.replace(
+        '{ type = "shared_secret", secrets',
+        '{ type = "hmac", header = "X", key = "base64", key_prefix = "whsec_", secrets',
+    )
+    assert parse(text, FILE, ENV | {"WEBSITE_SECRET": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"}).faults == ()
+    (said,) = refused(text, ENV | {"WEBSITE_SECRET": "whsec_not base64!"})
+    assert "no base64" in said
+
+
+def test_a_literal_nul_is_refused():
+    assert any("NUL" in said for said in refused(GOOD.replace('"Ann Lee"', '"Ann \\u0000 Lee"')))
+
+
+def test_two_reps_with_one_user():
+    """Cases 99 and 121: one record in its short and its long form."""
+    (said,) = refused(GOOD.replace('"0050000000AbCde"', '"0050000000AbCdEAAV"'))
+    assert said.startswith('fairturn.toml:14: reps.bob.ids.salesforce: reps "ann" (line 9) and "bob" are one user')
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://169.254.169.254/", "https://169.254.169.254", "https://0x7f000001/", "https://2130706433/",
+        "https://[::ffff:127.0.0.1]/", "https://[::1]", "https://[fe80::1%25eth0]/", "https://localhost", "https://127.1",
+        "https://0177.0.0.1", "https://010.8.8.8", "https://10.0.0.7:8443", "https://192.168.1.1", "https://0.0.0.0",
+        "https://crm.internal", "https://crm", "https://127.0.0.1.", "https://LOCALHOST.", "https://8.8.8.8",
+        "https://user@good.test@127.0.0.1/", "https://acme@127.0.0.1", "https://user:pass@acme.com", "file:///etc/passwd",
+        "ftp://acme.com", "acme.com", "", "https://", "http://acme.my.salesforce.com", "https://acme.com/services",
+        "https://acme.com?x=1", "https://acme.com\\@evil.test", "https://acme.com:port", "https://ac me.com",
+        "https://[::1", "https://[64:ff9b::7f00:1]", "https://[2002:7f00:1::]", "https://0x7f.1", "https://08.8.8.8",
+    ],
+)  # fmt: skip
+def test_urls_that_are_not_called(url):
+    """Case 122, as far as the text of a URL tells."""
+    problem = url_problem(url, allow_private=False)
+    assert problem is not None
+    assert all(problem)
+    text = GOOD.replace("https://acme.my.salesforce.com", url.replace("\\", "\\\\"))
+    assert any("destinations.salesforce.url" in said for said in refused(text))
+
+
+@pytest.mark.parametrize(
+    "url", ["http://127.0.0.1:8081", "http://localhost:9000/", "https://10.0.0.7", "http://crmsim:80"]
+)
+def test_private_addresses_where_they_are_asked_for(url):
+    assert url_problem(url, allow_private=True) is None
+    assert url_problem(url, allow_private=False) is not None
+
+
+@pytest.mark.parametrize("url", ["https://acme.my.salesforce.com", "https://acme--dev.sandbox.my.salesforce.com:443/"])
+def test_urls_that_are_called(url):
+    assert url_problem(url, allow_private=False) is None
