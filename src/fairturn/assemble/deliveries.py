@@ -1,0 +1,65 @@
+"""The deliver stations of a worker: one per destination, each with its CRM."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack
+from functools import partial
+
+from fairturn.config import Settings
+from fairturn.decide.outgoing import owner_rule
+from fairturn.destinations.console import Console
+from fairturn.destinations.salesforce import open_salesforce
+from fairturn.errors import ConfigError, Fault
+from fairturn.flow.deliver import Deliver
+from fairturn.flow.engine import Station
+from fairturn.flow.station import RouteStation
+from fairturn.operate.secrets import secret
+from fairturn.ports import Destination
+from fairturn.stores.postgres.database import Database
+from fairturn.stores.postgres.ledger import PostgresLedger
+from fairturn.stores.postgres.wake import Listener
+
+
+def destination(name: str, settings: Settings, env: Mapping[str, str]) -> Destination:
+    """Raises ConfigError for a secret that is missing, DestinationError for a URL that will not do."""
+    mine = settings.destinations[name]
+    if mine.type == "console":
+        return Console(name, mine.map)
+    if mine.client_id is None or mine.client_secret is None:
+        fault = Fault(
+            "a Salesforce destination needs client_id and client_secret",
+            'Name them: client_id = "env:SF_CLIENT_ID"',
+            key=f"destinations.{name}",
+        )
+        raise ConfigError((fault,))
+    return open_salesforce(
+        name,
+        mine,
+        settings.reps,
+        client_id=secret(mine.client_id, env),
+        client_secret=secret(mine.client_secret, env),
+    )
+
+
+async def deliveries(
+    stack: AsyncExitStack,
+    database: Database,
+    settings: Settings,
+    env: Mapping[str, str],
+    listener: Listener,
+    router: RouteStation,
+) -> list[tuple[str, Station, Callable[[], Awaitable[None]]]]:
+    """Stations to run; what they hold open is closed with `stack`. `router` takes leads whose owner a CRM refuses."""
+    ledger = PostgresLedger(database, owner_rule({name: pool.hold_owner for name, pool in settings.pools.items()}))
+
+    async def refused(rep: str, lead: int, message: str) -> None:
+        await router.owner_refused(rep, lead, message)
+
+    stations: list[tuple[str, Station, Callable[[], Awaitable[None]]]] = []
+    for name, mine in settings.destinations.items():
+        crm = destination(name, settings, env)
+        stack.push_async_callback(crm.close)
+        station = Deliver(ledger, crm, name=name, settings=mine, on_owner_fault=refused)
+        stations.append((f"deliver-{name}", station, partial(station.run, listener.bell("fairturn_change"))))
+    return stations

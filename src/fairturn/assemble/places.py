@@ -1,0 +1,50 @@
+"""Which PostgreSQL: the one that the settings name, or one of our own."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from fairturn.config import Settings
+from fairturn.operate.secrets import secret
+from fairturn.stores.postgres import embedded, migrate
+
+HANDED_DOWN = "FAIRTURN_DSN"  # how a parent process tells its children where the database is
+
+
+def named(settings: Settings, env: Mapping[str, str]) -> str | None:
+    """The database that we do not run ourselves: handed down by our parent, or `database_url`."""
+    if handed := env.get(HANDED_DOWN):
+        return handed
+    url = settings.database_url
+    if url is None:
+        return None
+    return secret(url, env) if url.startswith(("env:", "file:")) else url
+
+
+def data_dir(settings: Settings) -> Path:
+    return Path(settings.data).expanduser() if settings.data else embedded.default_data_dir()
+
+
+@asynccontextmanager
+async def owned(settings: Settings, env: Mapping[str, str]) -> AsyncIterator[str]:
+    """The DSN of a migrated database. Our own is started, or found running, and stopped at the end."""
+    dsn = named(settings, env)
+    if dsn is not None:
+        await migrate.migrate(dsn)
+        yield dsn
+        return
+    server = await embedded.start(data_dir(settings))
+    try:
+        await migrate.migrate(server.dsn)
+        yield server.dsn
+    finally:
+        await server.stop()
+
+
+async def running(settings: Settings, env: Mapping[str, str]) -> str:
+    """The DSN of a database that somebody else keeps running. Raises StoreError with a remedy when none does."""
+    dsn = named(settings, env) or (await embedded.attach(data_dir(settings))).dsn
+    await migrate.require(dsn)
+    return dsn
