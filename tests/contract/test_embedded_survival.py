@@ -182,3 +182,18 @@ async def test_a_server_that_does_not_answer_is_waited_for_and_never_doubled(dat
     second = await embedded.start(data, settings=QUICK)
     assert second.pid == first.server_pid
     await second.stop()
+
+
+async def test_a_long_recovery_goes_on_after_the_deadline_and_the_next_start_waits_for_it(data: Path):
+    signal_file = found(data).pgdata / "recovery.signal"
+    signal_file.touch()
+    found(data).account.give(signal_file)
+    slow = QUICK | {"restore_command": "sleep 1; false", "hot_standby": "off"}  # asked for several files, one by one
+    with pytest.raises(StoreUnavailable, match="start again in a while"):
+        await embedded.start(data, settings=slow, timeout=1)
+    recovering = await embedded.status(data)
+    assert (recovering.state, recovering.holder) == ("busy", None)
+    server = await embedded.start(data, settings=slow)
+    assert server.pid == recovering.pid
+    assert await ask(server.dsn, "SELECT pg_is_in_recovery()") is False
+    await server.stop()

@@ -156,7 +156,7 @@ async def status(data: Path) -> Status:
         return Status(data, "absent", holder, None, None)
     if file is None or not postmaster.is_postmaster(file.pid, places.pgdata):
         return Status(data, "stopped", holder, None, None)
-    ready = await postmaster.ask(places, file) is Answer.OURS
+    ready = await postmaster.ask(places, file, 2) is Answer.OURS
     return Status(data, "running" if ready else "busy", holder, file.pid, file.dsn() if ready else None)
 
 
