@@ -12,13 +12,18 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
 DURATION = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)\s*", re.ASCII)
+LONGEST = 3650 * 86400.0
 UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
 def parse_duration(value: object) -> object:
     """Seconds of "2s", "1.5m", "24h", "30d"; a bare 0 is allowed, other bare numbers are not (seconds? minutes?)."""
     if isinstance(value, str) and (match := DURATION.fullmatch(value)):
-        return float(match[1]) * UNITS[match[2]]
+        seconds = float(match[1]) * UNITS[match[2]]
+        if seconds > LONGEST:  # beyond it, a date and time would overflow
+            msg = 'a duration is at most ten years: "3650d"'
+            raise ValueError(msg)
+        return seconds
     if value == 0 and not isinstance(value, bool):
         return 0.0
     msg = 'a duration is written with its unit: "2s", "15m", "24h" or "30d"'

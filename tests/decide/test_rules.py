@@ -2,12 +2,15 @@
 
 import re
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairturn.config import Settings
+from fairturn.config import Organisation, Routing, Settings
+from fairturn.decide.addresses import DomainKind, EmailKind, derived, email_facts
+from fairturn.decide.conditions import CLOSED
 from fairturn.decide.rules import compile_rules
 from fairturn.errors import ConfigError
 
@@ -198,3 +201,15 @@ def test_the_page_on_conditions_tells_the_truth():
         typed = {name: int(text) if text and text.isdigit() else text for name, text in read.items()}
         expected = {"matches": True, "does not match": False, "no answer: does not match": None}[said]
         assert matches(when.replace("\\|", "|"), **typed) is expected, (when, lead)
+
+
+def test_the_closed_sets_are_those_that_we_make():
+    assert set(CLOSED["lead.email_kind"]) == set(get_args(EmailKind))
+    assert set(CLOSED["lead.domain_kind"]) == set(get_args(DomainKind))
+
+
+def test_real_leads_know_their_derived_fields():
+    rules = book('lead.email_kind == "none"', 'lead.domain_kind == "own"', own_domains=("acme.com",))
+    for address, expected in (("jane@acme.com", "r2"), (None, "r1"), ("jane@gmail.com", "rest")):
+        facts = email_facts(address, Organisation(own_domains=("acme.com",)), Routing())
+        assert decided(rules, **derived(facts)) == expected

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fairturn.config import DERIVED_FIELDS, Rule
+from fairturn.config import DERIVED_FIELDS, Rule, Settings
 from fairturn.decide.complaints import closest
 from fairturn.decide.eligibility import FROM_LEAD, eligible
 from fairturn.decide.rules import RuleBook, compile_rules
@@ -97,21 +97,33 @@ def judge_filters(loaded: Loaded, key: str, rule: Rule) -> Iterator[Fault]:
 
 def judge_nobody(loaded: Loaded, key: str, rule: Rule) -> Iterator[Fault]:
     """A filter that no member passes holds every lead."""
-    pool = loaded.settings.pools.get(rule.pool or "")
+    settings = loaded.settings
     filters = rule.require or rule.exclude
-    if pool is None:
+    if rule.pool is None:
         if filters:
             field = "require" if rule.require else "exclude"
             message = f'rule "{rule.id}" filters reps, but gives its leads to no pool'
             yield loaded.warning(f"{key}.{field}", message, f"Take {field} out")
         return
     fixed = not any("{" in wanted for wanted in rule.require.values())
-    if filters and fixed and any(pool.members.values()) and eligible(rule, pool, loaded.settings, {}) == frozenset():
+    chain = [settings.pools[name] for name in way_from(rule.pool, settings)]
+    takes = any(weight for one in chain for weight in one.members.values())  # else that is the fault, and told
+    if filters and fixed and takes and not any(eligible(rule, one, settings, {}) for one in chain):
         field = "require" if rule.require else "exclude"
         message = (
             f'nobody in pool "{rule.pool}" passes the filter of rule "{rule.id}", so its leads would be held for ever'
         )
         yield loaded.fault(f"{key}.{field}", message, "Give a member the attribute, or change the filter")
+
+
+def way_from(pool: str, settings: Settings) -> list[str]:
+    """The pool and all that it falls back to."""
+    way: list[str] = []
+    following: str | None = pool
+    while following in settings.pools and following not in way:
+        way.append(following)
+        following = settings.pools[following].fallback
+    return way
 
 
 def judge_order(loaded: Loaded, book: RuleBook) -> Iterator[Fault]:

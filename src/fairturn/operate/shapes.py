@@ -27,6 +27,10 @@ ALIASES = {
     "batch_window": "window", "batch_size": "max_records", "timeout": "request_timeout",
 }  # fmt: skip
 SECRET = {"secrets", "client_id", "client_secret", "database_url"}
+ROOMS = (  # where a setting may belong that stands elsewhere
+    *(("organisation",), ("server",), ("routing",), ("retention",)),
+    *(("sources", "*"), ("reps", "*"), ("pools", "*"), ("destinations", "*"), ("rules", "*")),
+)
 MISSING = {
     "verify": 'Say how a request proves itself: verify = { type = "hmac", header = "X-Signature", '
     'secrets = ["env:NAME"] }, or { type = "unsigned" } if anybody may post',
@@ -121,7 +125,9 @@ def condition(value: Any) -> tuple[str, str]:
 def mistyped(finding: ErrorDetails, name: str, parts: tuple[str, ...], value: Any) -> tuple[str, str]:
     kind, limits = finding["type"], finding.get("ctx", {})
     if kind == "value_error":
-        return f"{shown(value)} is no duration", 'Write a number with its unit: "2s", "15m", "24h" or "30d"'
+        longest = "at most" in finding["msg"]
+        remedy = '"3650d" is the most' if longest else 'Write a number with its unit: "2s", "15m", "24h" or "30d"'
+        return f"{shown(value)} is {'too long' if longest else 'no duration'}", remedy
     if kind == "literal_error":
         choices = re.findall(r"'([^']*)'", str(limits.get("expected", "")))
         return f"there is no choice {shown(value)} here", nearest(str(value), choices)
@@ -137,6 +143,8 @@ def mistyped(finding: ErrorDetails, name: str, parts: tuple[str, ...], value: An
 def of_another_kind(kind: str, name: str, parts: tuple[str, ...], value: Any) -> tuple[str, str] | None:
     if kind == "string_type":
         return f"{name} is {kind_of(value)}, and text is wanted", f'Put it in quotes: {name} = "{plain(value)}"'
+    if kind == "tuple_type" and isinstance(value, Mapping):
+        return f"{name} stands in single brackets", f"Write [[{'.'.join(parts)}]], once for each of them"
     if kind == "tuple_type":
         entries = f'["{value}"]' if isinstance(value, str) else '["a", "b"]'
         return f"{name} is {kind_of(value)}, and a list is wanted", f"Write {name} = {entries}"
@@ -179,9 +187,11 @@ def stranger(name: str, parts: tuple[str, ...]) -> tuple[str, str]:
     place = f"[{'.'.join(parts[:-1])}]" if len(parts) > 1 else "the settings"
     if near:
         return f"there is no setting {name} in {place}", f"Did you mean {near[0]}?"
-    elsewhere = [key for key in ("reps", "pools", "sources", "rules", "server") if name in model_at((key, "1"))]
-    hint = f"It belongs into [{elsewhere[0]}]. " if elsewhere and len(parts) == 1 else ""
-    return f"there is no setting {name} in {place}", f"{hint}Known there: {', '.join(known)}"
+    home = next((room for room in ROOMS if name in model_at(room) and room[0] != parts[0]), None)
+    if home is not None:
+        inside = ".".join(("<id>" if part == "*" else part) for part in home)
+        return f"there is no setting {name} in {place}", f"It belongs into [{inside}]"
+    return f"there is no setting {name} in {place}", f"Known there: {', '.join(known)}"
 
 
 def model_at(parts: Sequence[str]) -> tuple[str, ...]:
