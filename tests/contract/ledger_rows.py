@@ -22,7 +22,7 @@ set state = case when change.state = 'in_flight' then 'in_flight' else 'pending'
     first_event_at = least(change.first_event_at, excluded.first_event_at),
     attempts = case when change.state = 'failed' then 0 else change.attempts end,
     first_try_at = case when change.state = 'failed' then null else change.first_try_at end,
-    due_at = case when change.state in ('failed', 'done') then '-infinity' else change.due_at end,
+    due_at = case when change.state in ('failed', 'done') then 'epoch' else change.due_at end,
     failed_at = null
 """
 

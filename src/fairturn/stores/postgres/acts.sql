@@ -44,7 +44,7 @@ with picked as materialized (
     for update of c
 )
 update change c
-set state = 'pending', failed_at = null, attempts = 0, first_try_at = null, due_at = '-infinity', cause = $6,
+set state = 'pending', failed_at = null, attempts = 0, first_try_at = null, due_at = 'epoch', cause = $6,
     first_event_at = coalesce(c.first_event_at, clock_timestamp())
 from picked p
 where c.lead_id = p.lead_id and c.destination_id = p.destination_id

@@ -119,7 +119,7 @@ set state = case when v.kind = 'retry' or c.version > c.sent_version then 'pendi
             then coalesce(c.first_event_at, clock_timestamp())
         when v.kind in ('done', 'shadow') then null
         else least(c.first_event_at, w.oldest_event_at) end,
-    due_at = case when v.kind = 'retry' then clock_timestamp() + make_interval(secs => v.after) else '-infinity' end,
+    due_at = case when v.kind = 'retry' then clock_timestamp() + make_interval(secs => v.after) else 'epoch' end,
     attempts = case
         when v.kind = 'retry' then c.attempts + v.counts::integer
         when v.kind = 'failed' and c.version <= c.sent_version then c.attempts + 1
@@ -182,7 +182,7 @@ with late as materialized (
     for update of c skip locked
 ), freed as (
     update change c
-    set state = 'pending', batch_id = null, due_at = '-infinity', cause = 'the last request was never answered',
+    set state = 'pending', batch_id = null, due_at = 'epoch', cause = 'the last request was never answered',
         first_event_at = least(c.first_event_at, w.oldest_event_at)
     from late l join write w on w.batch_id = l.batch_id and w.lead_id = l.lead_id
     where c.lead_id = l.lead_id and c.destination_id = l.destination_id

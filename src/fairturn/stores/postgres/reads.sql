@@ -76,7 +76,7 @@ order by a.id
 
 -- name: changes
 select destination_id, state, version, confirmed, record_id, external_key, first_event_at,
-       nullif(due_at, '-infinity') as due_at, attempts, cause, code, message, failed_at
+       nullif(due_at, 'epoch') as due_at, attempts, cause, code, message, failed_at
 from change where lead_id = $1
 order by destination_id
 

@@ -179,7 +179,7 @@ create table destination (
     blocked_until timestamptz,                                     -- outage or limit: nobody sends before
     blocked_cause text,
     failures      integer not null default 0,                      -- requests failed in a row
-    failed_since  timestamptz not null default '-infinity',        -- failed writes count towards the ceiling from here
+    failed_since  timestamptz not null default 'epoch',        -- failed writes count towards the ceiling from here
     check ((paused_at is null) = (paused_by is null))
 );
 create sequence batch_id as bigint;
@@ -212,7 +212,7 @@ create table change (
     account_id      bigint,
     priority        text not null default 'normal' check (priority in ('high', 'normal', 'bulk')),
     first_event_at  timestamptz,                                   -- oldest event that is not in a request
-    due_at          timestamptz not null default '-infinity',      -- not before
+    due_at          timestamptz not null default 'epoch',      -- not before
     attempts        integer not null default 0,                    -- counted ones, since the last success
     first_try_at    timestamptz,                                   -- of the attempts
     batch_id        bigint references batch (id),
@@ -228,7 +228,7 @@ create table change (
     check (confirmed <= version and owner_confirmed <= owner_version and owner_version <= version)
 );
 create index change_pending on change (destination_id, priority, first_event_at) where state = 'pending';
-create index change_due on change (destination_id, due_at) where state = 'pending' and due_at > '-infinity';
+create index change_due on change (destination_id, due_at) where state = 'pending' and due_at > 'epoch';
 create index change_flying on change (destination_id, batch_id) where state = 'in_flight';
 create index change_failed on change (destination_id, failed_at) where state = 'failed';
 create table write (
