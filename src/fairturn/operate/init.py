@@ -35,6 +35,9 @@ HEAD: Final = """\
 # The path of a lead, from top to bottom: a source receives it, the first rule that matches sends it to a pool, the
 # pool's turn gives it a rep, a destination writes it into the CRM.
 
+# Where the database lives. Without this line: ~/.local/share/fairturn, for root /var/lib/fairturn.
+# data = "/srv/fairturn"
+
 [organisation]
 name = "My company"
 timezone = "UTC"                    # such as "Europe/Berlin"
