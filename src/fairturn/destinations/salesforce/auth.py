@@ -13,8 +13,8 @@ from urllib.parse import quote, urlsplit
 import httpx2
 import orjson
 
-from fairturn.decide.record_ids import is_record_id, long_form
 from fairturn.destinations.http import NoAnswer, NotSent, Reply, exchange
+from fairturn.destinations.salesforce.ids import answered_id, same_id
 from fairturn.errors import DestinationError, LoginRefused, WrongOrg
 
 PATH = "/services/oauth2/token"
@@ -101,9 +101,9 @@ class Login:
         if org is None:
             raise LoginRefused(f"the login answer of {self._credentials.url.host} does not say which org it is of")
         pinned = self._credentials.org
-        if pinned is not None and org != long_form(pinned):
+        if pinned is not None and not same_id(org, pinned):
             raise WrongOrg(
-                f"Destination {self._name} is pinned to org {long_form(pinned)}, but {self._credentials.url.host} "
+                f"Destination {self._name} is pinned to org {pinned}, but {self._credentials.url.host} "
                 f"answers for org {org}. Nothing was written. Correct url and credentials, or org"
             )
         return Session(token, self._base(instance), org)
@@ -134,8 +134,8 @@ def org_of(identity: object) -> str | None:
         return None
     parts = urlsplit(identity).path.split("/")
     for before, part in pairwise(parts):
-        if before == "id" and part.startswith("00D") and is_record_id(part):
-            return long_form(part)
+        if before == "id" and part.startswith("00D"):
+            return answered_id(part)
     return None
 
 

@@ -12,8 +12,8 @@ from typing import Any, Literal
 
 import orjson
 
-from fairturn.decide.record_ids import is_record_id, long_form
 from fairturn.destinations.http import Reply
+from fairturn.destinations.salesforce.ids import answered_id, same_id
 from fairturn.destinations.salesforce.limits import DAILY, PERSON, limit_pause
 from fairturn.model import Later, Outcome, Outgoing, Refused, Unknown, Written
 
@@ -93,11 +93,11 @@ def _row(row: Any, record: Outgoing) -> Outcome:
     if not isinstance(row, dict):
         return Unknown(record.key, "the record's row is no object")
     if row.get("success") is True:
-        found = row.get("id")
-        if not isinstance(found, str) or not is_record_id(found):
-            return Unknown(record.key, "a row of success without the record's id")
+        found = answered_id(row.get("id"))
+        if found is None or (record.record_id is not None and not same_id(found, record.record_id)):
+            return Unknown(record.key, "a row of success without the record's own id")
         created = row.get("created")
-        return Written(record.key, long_form(found), created if isinstance(created, bool) else None)
+        return Written(record.key, found, created if isinstance(created, bool) else None)
     problems = problems_of(row.get("errors"))
     if row.get("success") is not False or not problems:
         return Unknown(record.key, "a row that says neither success nor why not")

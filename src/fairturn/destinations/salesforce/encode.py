@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from fairturn.config import MapTo
 from fairturn.decide.record_ids import is_record_id, long_form
@@ -48,7 +48,9 @@ class Encoder:
             record |= owner
         return record
 
-    def payload(self, records: Sequence[tuple[Outgoing, Record]], *, plain: frozenset[str] = frozenset()) -> object:
+    def payload(
+        self, records: Sequence[tuple[Outgoing, Record]], *, plain: frozenset[str] = frozenset()
+    ) -> Mapping[str, Any]:
         """The body of one upsert. plain: keys of records that go without their account."""
         relation = self._relation()
         return {

@@ -1,0 +1,98 @@
+"""A simulated Salesforce in a process of its own, and what our tests ask of it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import httpx2
+
+from fairturn.config import Destination, Rep
+from fairturn.destinations.salesforce import Salesforce, open_salesforce
+
+SCALE = 0.02  # real seconds of a simulated one
+MAP = {
+    "LastName": {"field": "last_name", "default": "Unknown"},
+    "Company": {"field": "company", "default": "Unknown"},
+    "Email": "email",
+    "City": "city",
+    "Title": "title",
+}
+SEED = {
+    "users": [
+        {"name": "Ann", "email": "ann@crm.test"},
+        {"name": "Bob", "email": "bob@crm.test"},
+        {"name": "Gone", "email": "gone@crm.test", "active": False},
+    ],
+    "queues": [{"name": "Held"}],
+    "accounts": [{"Name": "Acme", "Fairturn_Key__c": "acme.com"}, {"Name": "Globex", "Fairturn_Key__c": "globex.com"}],
+}
+
+
+class Simulated:
+    """Its address, and its control endpoints."""
+
+    def __init__(self, ready: dict[str, Any]) -> None:
+        self.url = str(ready["salesforce"])
+        self.http = httpx2.Client(base_url=str(ready["control"]), timeout=30, trust_env=False)
+        self.users: dict[str, str] = {}
+        self.queue = ""
+
+    def get(self, path: str, **query: Any) -> Any:
+        answer = self.http.get(path, params=query)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    def post(self, path: str, body: Any) -> Any:
+        answer = self.http.post(path, json=body)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    def start(self) -> None:
+        """The state in which every test begins."""
+        self.post("/release", {})
+        self.post("/reset", {})
+        self.post("/latency", {"fixed": 0, "per_record": 0, "token": 0})
+        made = self.post("/seed", SEED)
+        self.users = {user["email"].partition("@")[0]: user["id"] for user in made["users"]}
+        self.queue = made["queues"][0]["id"]
+
+    def faults(self, *faults: dict[str, Any]) -> None:
+        self.post("/faults", {"faults": list(faults)})
+
+    def leads(self) -> dict[str, dict[str, Any]]:
+        """Fairturn's key -> the record."""
+        return {row["Fairturn_Id__c"]: row for row in self.get("/records/Lead")["records"]}
+
+    def writes(self) -> list[dict[str, Any]]:
+        return [row for row in self.get("/requests")["requests"] if row["kind"] == "write"]
+
+    def settings(self, **changes: Any) -> Destination:
+        given = {
+            "type": "salesforce", "url": self.url, "allow_private": True, "map": MAP, "request_timeout": "10s",
+            "client_id": "env:ID", "client_secret": "env:SECRET",
+        }  # fmt: skip
+        return Destination.model_validate(given | changes)
+
+    def destination(self, *, secret: str = "crmsim-secret", **changes: Any) -> Salesforce:
+        reps = {name: Rep(name=name, ids={"crm": user}) for name, user in self.users.items()}
+        reps["idless"] = Rep(name="idless")
+        return open_salesforce("crm", self.settings(**changes), reps, client_id="crmsim-client", client_secret=secret)
+
+
+@contextlib.contextmanager
+def simulated() -> Iterator[Simulated]:
+    command = [sys.executable, "-m", "crmsim", "serve", "--port", "0", "--time-scale", str(SCALE), "--exit-with-parent"]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        found = Simulated(json.loads(process.stdout.readline()))
+        yield found
+        found.http.close()
+    finally:
+        process.terminate()
+        process.communicate(timeout=10)
