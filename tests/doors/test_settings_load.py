@@ -3,6 +3,8 @@
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from fairturn.errors import ConfigError
 from fairturn.operate.addresses import url_problem
@@ -212,3 +214,36 @@ def test_private_addresses_where_they_are_asked_for(url):
 @pytest.mark.parametrize("url", ["https://acme.my.salesforce.com", "https://acme--dev.sandbox.my.salesforce.com:443/"])
 def test_urls_that_are_called(url):
     assert url_problem(url, allow_private=False) is None
+
+
+VALUES = ("1", "-1", "0.5", "true", '"x"', '""', "[]", "{}", '["a"]', "{ a = 1 }", "nan", "inf", "12:30:00", "9" * 20)
+SIGNS = ("[", "]", "{", "}", "=", ".", ",", "#", "0", "é", " ", '"', "'", "\\")
+
+
+@st.composite
+def slips(draw):
+    """Good settings after one to three slips: a value of another kind, a line gone, a character too many or too few."""
+    lines = GOOD.splitlines()
+    for number in draw(st.lists(st.integers(0, len(lines) - 1), min_size=1, max_size=3)):
+        line = lines[number]
+        place = draw(st.integers(0, len(line)))
+        slip = draw(st.sampled_from(["value", "more", "less", "gone"]))
+        lines[number] = {
+            "value": f"{line.partition('=')[0]} = {draw(st.sampled_from(VALUES))}",
+            "more": line[:place] + draw(st.sampled_from(SIGNS)) + line[place:],
+            "less": line[:place] + line[place + 1 :],
+            "gone": "",
+        }[slip]
+    return "\n".join(lines)
+
+
+@settings(max_examples=150, deadline=None)
+@given(slips())
+def test_whatever_a_hand_does_to_good_settings_is_answered_in_words(text):
+    try:
+        parse(text, FILE, ENV)
+    except ConfigError as error:
+        for fault in error.faults:
+            assert fault.line is not None or not fault.key, fault
+            assert fault.message, fault
+            assert fault.remedy, fault

@@ -148,7 +148,7 @@ def of_another_kind(kind: str, name: str, parts: tuple[str, ...], value: Any) ->
     if kind == "tuple_type":
         entries = f'["{value}"]' if isinstance(value, str) else '["a", "b"]'
         return f"{name} is {kind_of(value)}, and a list is wanted", f"Write {name} = {entries}"
-    if kind.startswith(("int_", "float_")):
+    if kind.startswith(("int_", "float_", "finite_")):
         return f"{name} is {shown(value)}, and a whole number is wanted", "Write digits only, without quotes"
     if kind.startswith("bool_"):
         return f"{name} is {shown(value)}, and true or false is wanted", "Write true or false, without quotes"

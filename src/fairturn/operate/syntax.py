@@ -38,6 +38,20 @@ SENTENCES = (
     ("nline table", "the braces { } are not right", "Write { ann = 1, bob = 2 }: on one line, no comma at the end"),
     ("Expected newline", "something stands behind the value", "One key per line; a text with quotes in it: '...\"...'"),
     ("Expected '='", "a '=' is missing behind the key", "Write key = value; a key with blanks or dots is quoted"),
+    ("of a table declaration", "the name of a table is not right", "Write it as [pools.emea]; odd names are quoted"),
+    (
+        "of an array declaration",
+        "the name of a table is not right",
+        "Write it with two brackets on each side: [[rules]]",
+    ),
+    ("Invalid initial character", "a key is not right", "A key is letters, digits, - and _; others stand in quotes"),
+    ("Invalid statement", "a line begins with a sign that begins none", "Write key = value, [table] or # comment"),
+    (
+        "Found invalid character",
+        "a text is not closed with a quote, or holds a control character",
+        "End it on its line",
+    ),
+    ('Expected "\'"', "a text is not closed with a quote", "End it with the quote that it began with"),
     ("Invalid value", "the value cannot be read", "Write a text in quotes, a number, true, false, [ ... ] or { ... }"),
 )
 
