@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from fairturn.flow.station import RouteStation
-from tests.flow.conftest import Worlds, config
+from tests.flow.world import Worlds, config
 
 TEN = ", ".join(f"r{number} = 1" for number in range(10))
 

@@ -10,7 +10,7 @@ import pytest
 from fairturn.errors import Contended, StaleConfig, StaleLead
 from fairturn.flow.route import route_events
 from fairturn.stores.postgres.router import PostgresRouter
-from tests.flow.conftest import World, Worlds, config
+from tests.flow.world import World, Worlds, config
 
 
 class Held:
