@@ -67,7 +67,7 @@ class Accept:
         self._closing = False
 
     async def __aenter__(self) -> Self:
-        await self._look()
+        await self.look()
         self._watcher = asyncio.create_task(self._watch(), name="accept: backlog and disk")
         return self
 
@@ -78,6 +78,10 @@ class Accept:
             self._watcher.cancel()
             with suppress(asyncio.CancelledError):
                 await self._watcher
+        await self.settled()
+
+    async def settled(self) -> None:
+        """Waits until nothing is in flight."""
         if self._committer is not None:
             await self._committer
 
@@ -180,11 +184,12 @@ class Accept:
         loop = asyncio.get_running_loop()
         while True:
             began = loop.time()
-            await self._look()
+            await self.look()
             # A look at a long backlog is not free: at most a tenth of the time goes into looking.
             await asyncio.sleep(max(self._bounds.look_every, 9 * (loop.time() - began)))
 
-    async def _look(self) -> None:
+    async def look(self) -> None:
+        """Compares backlog and disk with their limits now; done every `look_every` seconds by itself."""
         before, self._refusal = self._refusal, await self._limit_passed(self._refusal)
         if (before is None) != (self._refusal is None):
             log.warning("accept.limit", refusing=str(self._refusal) if self._refusal else None)
