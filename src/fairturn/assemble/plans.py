@@ -9,9 +9,14 @@ from fairturn.errors import FairturnError
 from fairturn.flow.plan import Plan, Plans, compile_plan, shapes
 from fairturn.operate import settings as settings_file
 from fairturn.operate.loaded import Loaded
-from fairturn.sources import flattener
+from fairturn.sources import FORMATS, flattener
 from fairturn.stores.postgres.configs import PostgresConfigs, Version
 from fairturn.stores.postgres.database import Database
+
+
+def load_file(path: Path, env: Mapping[str, str], *, secrets: bool = True) -> Loaded:
+    """The settings file, judged with the formats of this release. Raises ConfigError with every fault."""
+    return settings_file.load(path, env, secrets=secrets, formats=tuple(FORMATS))
 
 
 async def put_in_force(database: Database, loaded: Loaded, actor: str) -> Version:

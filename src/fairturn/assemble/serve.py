@@ -15,9 +15,8 @@ import structlog
 import uvloop
 
 from fairturn.assemble import logs, places, roles
-from fairturn.assemble.plans import put_in_force
+from fairturn.assemble.plans import load_file, put_in_force
 from fairturn.assemble.stopping import CHILD, stop_signal
-from fairturn.operate import settings as settings_file
 from fairturn.operate.loaded import Loaded
 from fairturn.stores.postgres.database import Database
 
@@ -31,7 +30,7 @@ PATIENCE = 40.0  # seconds that a child gets to finish its request in flight
 def serve(config: Path, role: Role | None, host: str | None, port: int | None, actor: str) -> None:
     """Until SIGTERM or SIGINT. Raises FairturnError when it cannot start."""
     logs.configure(role or "serve")
-    loaded = settings_file.load(config, os.environ)
+    loaded = load_file(config, os.environ)
     for fault in loaded.faults:
         log.warning("settings", finding=str(fault))
     where = (host or loaded.settings.server.host, loaded.settings.server.port if port is None else port)

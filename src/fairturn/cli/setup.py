@@ -56,12 +56,12 @@ def check(
 
     Warnings are shown and do not count.
     """
+    from fairturn.assemble.plans import load_file
     from fairturn.errors import ConfigError
-    from fairturn.operate.settings import load
 
     path = config or Path("fairturn.toml")
     try:
-        faults = load(path, os.environ, secrets=secrets).faults
+        faults = load_file(path, os.environ, secrets=secrets).faults
     except ConfigError as error:
         faults = error.faults
     errors = sum(fault.severity == "error" for fault in faults)
