@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +16,7 @@ from fairturn.ports import Acts, Proofs, Reads
 from fairturn.sources import flattener
 from fairturn.stores.postgres import migrate
 from fairturn.stores.postgres.acts import PostgresActs
+from fairturn.stores.postgres.configs import SQL as CONFIGS
 from fairturn.stores.postgres.configs import PostgresConfigs
 from fairturn.stores.postgres.database import Database
 from fairturn.stores.postgres.proofs import PostgresProofs
@@ -37,6 +38,7 @@ class Operator:
     reads: Reads
     acts: Acts
     proofs: Proofs
+    version: Callable[[int], Awaitable[InForce | None]]  # settings as they once were
 
     @property
     def settings(self) -> Loaded | None:
@@ -48,6 +50,14 @@ class Operator:
         if self.in_force is None:
             raise NotAllowed("No settings are in force in this database. Start `fairturn serve` with yours once.")
         return plan_of(self.in_force.loaded, self.in_force.version)
+
+    async def plan_then(self, version: int | None) -> Plan | None:
+        """Of the settings of then, of now where those cannot be read any more, of the file where there are none."""
+        then = await self.version(version) if version is not None else None
+        found = then or self.in_force
+        if found is not None:
+            return plan_of(found.loaded, found.version)
+        return plan_of(self.found.loaded) if self.found.loaded else None
 
 
 def plan_of(loaded: Loaded, version: int = 0) -> Plan:
@@ -75,15 +85,23 @@ async def operator(config: Path | None = None, env: Mapping[str, str] | None = N
                 reads=PostgresReads(database),
                 acts=PostgresActs(database),
                 proofs=PostgresProofs(database),
+                version=lambda version: _version(database, version, env),
             )
 
 
 async def _in_force(database: Database, env: Mapping[str, str]) -> InForce | None:
     version = await PostgresConfigs(database).current()
-    if version is None:
-        return None
+    return None if version is None else _parsed(version.id, version.body, env)
+
+
+async def _version(database: Database, version: int, env: Mapping[str, str]) -> InForce | None:
+    async with database.connection() as c:
+        body = await c.fetchval(CONFIGS.version, version)
+    return None if body is None else _parsed(version, body, env)
+
+
+def _parsed(version: int, body: str, env: Mapping[str, str]) -> InForce | None:
     try:
-        loaded = parse(version.body, Path(f"settings in force (version {version.id})"), env, secrets=False)
+        return InForce(version, parse(body, Path(f"settings version {version}"), env, secrets=False))
     except ConfigError:
         return None  # written by another release; what a command reads does not depend on it
-    return InForce(version.id, loaded)

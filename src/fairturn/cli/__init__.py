@@ -9,7 +9,7 @@ from importlib import import_module
 
 import typer
 
-from fairturn.cli import database, destinations, past, proofs, reps, setup
+from fairturn.cli import database, destinations, failed, holds, leads, past, proofs, reps, setup, why
 from fairturn.cli.paper import whisper
 
 INTRO = """Every lead to the right rep, fairly, and into the CRM in few, safe, batched calls.
@@ -41,9 +41,13 @@ _command(setup.check, "fairturn check --config fairturn.toml", BEGIN)
 for name in ("serve", "demo"):
     if importlib.util.find_spec(f"fairturn.cli.{name}") is not None:
         app.command(name, rich_help_panel=BEGIN)(import_module(f"fairturn.cli.{name}").command)
+_command(why.why, "fairturn why jane@acme.com", WATCH)
 _command(proofs.audit, "fairturn audit --json", WATCH)
 _command(past.history, "fairturn history 'rep ann'", WATCH)
+app.add_typer(leads.group, name="leads", rich_help_panel=WATCH)
 app.add_typer(reps.group, name="reps", rich_help_panel=ACT)
+app.add_typer(holds.group, name="holds", rich_help_panel=ACT)
+app.add_typer(failed.group, name="failed", rich_help_panel=ACT)
 app.add_typer(destinations.group, name="destinations", rich_help_panel=ACT)
 app.add_typer(database.group, name="db", rich_help_panel=KEEP)
 _command(setup.version, "fairturn version", KEEP)

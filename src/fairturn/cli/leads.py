@@ -1,0 +1,109 @@
+"""fairturn leads"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from fairturn.cli import paper
+from fairturn.cli.running import Config, Json, run
+
+if TYPE_CHECKING:
+    from fairturn.assemble.operator import Operator
+    from fairturn.model import Story
+
+group = typer.Typer(help="Leads: list, show.", no_args_is_help=True)
+Status = Literal["waiting", "held", "assigned", "parked", "ignored"]
+
+
+@group.command("list", epilog="Example: fairturn leads list --status assigned --rep ann --limit 20")
+def list_leads(
+    *,
+    status: Annotated[Status | None, typer.Option(help="Only those.")] = None,
+    pool: Annotated[str | None, typer.Option(help="Only of this pool.")] = None,
+    rep: Annotated[str | None, typer.Option(help="Only this rep's.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="How many, newest first.")] = 50,
+    before: Annotated[int | None, typer.Option(help="Only leads older than this number: the next page.")] = None,
+    config: Config = None,
+    as_json: Json = False,
+) -> None:
+    """Leads, newest first: who they are, whose they are, how long they have been here."""
+    from fairturn.operate import leads
+    from fairturn.ports import LeadFilter
+
+    async def work(op: Operator) -> None:
+        wanted = LeadFilter(status=status, pool=pool, rep=rep, limit=limit, before=before)
+        lines = [leads.line_json(line) for line in await leads.leads(op.reads, wanted)]
+        if as_json:
+            paper.as_json(lines)
+        elif not lines:
+            paper.say("No leads like that.")
+        else:
+            paper.table(
+                ("Lead", "Name", "Company", "Status", "Rep", "Pool", "Why"),
+                (
+                    (
+                        line["lead"],
+                        paper.clean(line["name"], 30),
+                        paper.clean(line["company"], 24),
+                        line["status"],
+                        line["rep"],
+                        line["pool"],
+                        line["reason"],
+                    )
+                    for line in lines
+                ),
+            )
+            if len(lines) == limit:
+                paper.whisper(f"There may be more: --before {lines[-1]['lead']}")
+
+    run(config, work)
+
+
+@group.command("show", epilog="Example: fairturn leads show jane@acme.com")
+def show(
+    lead: Annotated[str, typer.Argument(help="An e-mail address, a number, a CRM record's id, a source's own id.")],
+    config: Config = None,
+    as_json: Json = False,
+) -> None:
+    """Everything known of one lead: its fields and which event said each, its keys, what each CRM has of it."""
+    from fairturn.operate import leads
+
+    async def work(op: Operator) -> None:
+        settings = op.settings.settings if op.settings else None
+        story = await leads.show(op.reads, await leads.locate(op.reads, lead, settings))
+        if as_json:
+            paper.as_json(leads.story_json(story))
+        else:
+            _show(story)
+
+    run(config, work)
+
+
+def _show(story: Story) -> None:
+    from fairturn.decide.merging import EPOCH, MICROSECOND, event_of
+    from fairturn.operate.leads import change_state, name, standing
+
+    lead = story.line.lead
+    paper.say(f"Lead {lead.id}: {name(lead.fields)}", f"{standing(lead)}; here for {paper.ago(lead.created_at)}", "")
+    sources = {event.id: event.source for event in story.events}
+    paper.table(
+        ("Field", "Said", "By", "Value"),
+        (
+            (
+                field,
+                paper.at(EPOCH + state.at_us * MICROSECOND),
+                sources.get(event_of(state).hex(), ""),
+                "(erased)" if state.value is None else state.value,
+            )
+            for field, state in sorted(lead.fields.items())
+        ),
+    )
+    paper.say("")
+    for key in story.keys:
+        paper.say(f"Known as {key.kind} {key.value}")
+    for change in story.changes:
+        record = f" as {change.record_id}" if change.record_id else ""
+        said = f": {change.code}: {change.message}" if change.state == "failed" else ""
+        paper.say(f"{change.destination}: {change_state(change)}{record} (our key {change.key}){said}")

@@ -1,0 +1,118 @@
+"""Failed writes: seen, sent again, or given up with the turn that they had taken."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from fairturn.decide.drafts import from_lead
+from fairturn.decide.fairness import after, give_back
+from fairturn.errors import StaleConfig
+from fairturn.flow.plan import Plan
+from fairturn.model import AssignmentLine, By, FailedWrite, Lead
+from fairturn.operate.leads import name
+from fairturn.ports import Acts, ActStep, Dropped, FailedFilter, LeadWrite, Reads, Retried, Routed
+
+MOST = 100_000  # failed writes that one act takes in; the ceiling stops a destination long before
+AT_ONCE = 200  # leads of one transaction
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What became of the dropped writes."""
+
+    dropped: Sequence[Dropped]
+    returned: Sequence[tuple[int, str, str]]  # lead, pool, rep: turns given back
+
+
+async def failed(reads: Reads, wanted: FailedFilter, limit: int) -> Sequence[FailedWrite]:
+    """Newest first."""
+    return await reads.failed(wanted, limit)
+
+
+async def retry(acts: Acts, wanted: FailedFilter, by: By) -> Retried:
+    """Send them again, with what is known of the leads now. Those already under way are counted, never sent twice."""
+    return await acts.retry(wanted, by)
+
+
+async def drop(reads: Reads, acts: Acts, plan: Plan, wanted: FailedFilter, by: By) -> Given:
+    """Give them up: those that have failed at the moment of the call, and no later ones.
+
+    A lead that no destination has, or may have, is nobody's any more, and its turn goes back to its rep.
+    """
+    leads = sorted({write.lead for write in await reads.failed(wanted, MOST)})
+    dropped: list[Dropped] = []
+    returned: list[tuple[int, str, str]] = []
+    for start in range(0, len(leads), AT_ONCE):
+        async with acts.step(by) as step:
+            stored = await step.route.leads(leads[start : start + AT_ONCE])
+            some = await step.drop(replace(wanted, leads=tuple(stored)))
+            gone = {one.lead: one.turn for one in some if not one.elsewhere and owned(stored[one.lead])}
+            back = await _give_back(step, plan, gone, by)
+            await _release(step, plan, [stored[lead] for lead in gone], by)
+            await _note(step, some, back)
+        dropped += some
+        returned += back
+    return Given(dropped, returned)
+
+
+def owned(lead: Lead) -> bool:
+    return lead.status in {"assigned", "parked"}
+
+
+async def _give_back(
+    step: ActStep, plan: Plan, gone: dict[int, AssignmentLine | None], by: By
+) -> list[tuple[int, str, str]]:
+    """A pool that has left the settings has no rotation to give a turn back to."""
+    turns = [(lead, turn) for lead, turn in gone.items() if turn is not None and turn.pool in plan.shapes]
+    if not turns:
+        return []
+    pools = {turn.pool for _, turn in turns if turn.pool}
+    found = await step.route.turn({pool: plan.shapes[pool] for pool in pools}, [], 0)
+    if found.config != plan.version:
+        raise StaleConfig("The settings have just been changed. Run the command again.")
+    facts = dict(found.pools)
+    returned = []
+    for lead, turn in turns:
+        if turn.pool is None or turn.pool not in facts:
+            continue
+        owes = turn.counts if turn.kind == "kept" else True
+        why = f"dropped by {by.actor}: {by.reason or 'no reason given'}"
+        fold = give_back(facts[turn.pool], turn.rep, turn.lead or lead, why, owes=owes)
+        facts[turn.pool] = after(facts[turn.pool], fold)
+        await step.route.write(Routed((), plan.version, (), folds={turn.pool: fold}))
+        returned.append((lead, turn.pool, turn.rep))
+    return returned
+
+
+async def _release(step: ActStep, plan: Plan, leads: Sequence[Lead], by: By) -> None:
+    if not leads:
+        return
+    drafts = [from_lead(lead) for lead in leads]
+    for draft in drafts:
+        draft.status, draft.rep, draft.wait_until = "ignored", None, None
+        draft.reason = f"dropped by {by.actor}: {by.reason or 'no reason given'}"
+    writes = tuple(LeadWrite(lead=draft.lead(), new=False, changes=False) for draft in drafts)
+    await step.route.write(Routed(leads=writes, config=plan.version, destinations=()))
+
+
+async def _note(step: ActStep, dropped: Sequence[Dropped], returned: Sequence[tuple[int, str, str]]) -> None:
+    turns = {lead: {"pool": pool, "rep": rep} for lead, pool, rep in returned}
+    for one in dropped:
+        detail: dict[str, object] = {"destination": one.destination, "elsewhere": one.elsewhere}
+        await step.note(
+            "drop", f"lead {one.lead}", detail | ({"turn": turns.pop(one.lead)} if one.lead in turns else {})
+        )
+
+
+def as_json(write: FailedWrite) -> dict[str, object]:
+    return {
+        "lead": write.lead,
+        "name": name(write.fields),
+        "destination": write.destination,
+        "code": write.code,
+        "message": write.message,
+        "failed_at": write.failed_at,
+        "attempts": write.attempts,
+        "rep": write.rep,
+    }

@@ -1,0 +1,239 @@
+"""Why a lead went where it went: its events, the rule, who could have had it and where they stood, what was written."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from fairturn.config import Settings
+from fairturn.decide.addresses import derived, email_facts
+from fairturn.decide.auditing import Replay
+from fairturn.decide.eligibility import eligible, why_not
+from fairturn.decide.merging import plain
+from fairturn.decide.pool import GIVES, PoolFacts
+from fairturn.decide.rules import Answer
+from fairturn.decide.turn_facts import Seat, in_leads, seats
+from fairturn.flow.plan import Plan
+from fairturn.model import AssignmentLine, FieldValue, HistoryLine, Lead, Story
+from fairturn.operate.audit import Progress
+from fairturn.ports import Proofs, Reads
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    rep: str
+    name: str
+    available: bool
+    why_not: str | None  # a sentence; None = it is theirs
+    balance: float  # leads, before this turn: above 0 the pool owed them
+    credit: int  # turns outside the rotation still to be settled: + owed to them, - by them
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    story: Story
+    rules: tuple[Answer, ...]  # every rule's answer for the lead as it is known now
+    candidates: tuple[Candidate, ...]
+    given: AssignmentLine | None  # the row that gave the lead to its rep
+    then: datetime | None  # the candidates stood so then; None = they stand so now
+
+    def as_json(self) -> dict[str, object]:
+        lead = self.story.line.lead
+        return {
+            "lead": lead.id,
+            "status": lead.status,
+            "reason": lead.reason,
+            "events": [
+                {
+                    "event": e.id,
+                    "source": e.source,
+                    "received_at": e.received_at,
+                    "state": e.state,
+                    "problem": e.problem,
+                }
+                for e in self.story.events
+            ],
+            "rule": lead.rule,
+            "pool": lead.pool,
+            "rep": lead.rep,
+            "candidates": [
+                {
+                    "rep": c.rep,
+                    "available": c.available,
+                    "why_not": c.why_not,
+                    "balance": c.balance,
+                    "credit": c.credit,
+                }
+                for c in self.candidates
+            ],
+            "writes": [
+                {
+                    "destination": w.destination,
+                    "version": w.version,
+                    "sent_at": w.sent_at,
+                    "answered_at": w.answered_at,
+                    "outcome": w.outcome,
+                    "record": w.record_id,
+                    "created": w.created,
+                    "owner": w.owner,
+                    "code": w.code,
+                    "message": w.message,
+                }
+                for w in self.story.writes
+            ],
+        }
+
+
+async def why(
+    reads: Reads, proofs: Proofs, plan: Plan | None, story: Story, progress: Progress = lambda *_: None
+) -> Why:
+    """`plan`: of the settings that decided, as far as they are known; None = reasons are told from the record alone."""
+    lead = story.line.lead
+    given = giving(story)
+    values = known_values(lead, plan.settings if plan else None)
+    answers = plan.rules.explain(values, lead.source) if plan else ()
+    if given is not None and given.pool is not None and given.seq is not None:
+        candidates = await _then(reads, proofs, plan, given, values, progress)
+        return Why(story, answers, candidates, given, given.at)
+    if lead.status == "held" and plan and lead.pool in plan.shapes:
+        return Why(story, answers, await _now(reads, plan, lead, values), None, None)
+    return Why(story, answers, (), given, None)
+
+
+def giving(story: Story) -> AssignmentLine | None:
+    """The row that gave the lead to the rep who has it."""
+    lead = story.line.lead
+    rows = [row for row in story.assignments if row.kind in GIVES or row.kind == "owner"]
+    return next((row for row in reversed(rows) if row.rep == lead.rep), None) if lead.status == "assigned" else None
+
+
+def known_values(lead: Lead, settings: Settings | None) -> Mapping[str, FieldValue]:
+    values = plain(lead.fields)
+    if settings is None:
+        return values
+    email = values.get("email")
+    facts = email_facts(email if isinstance(email, str) else None, settings.organisation, settings.routing)
+    return {**values, **derived(facts)}
+
+
+async def _then(
+    reads: Reads,
+    proofs: Proofs,
+    plan: Plan | None,
+    given: AssignmentLine,
+    values: Mapping[str, FieldValue],
+    progress: Progress,
+) -> tuple[Candidate, ...]:
+    """Everybody in the pool as they stood before the turn, recomputed from the pool's record."""
+    pool, seq = given.pool or "", given.seq or 0
+    run, total, paid, done = Replay(pool), 0, None, 0
+    async with proofs.snapshot() as snapshot:
+        async for entries in snapshot.entries(pool, seq):
+            for entry in entries:
+                # A debt paid in the same turn is part of it: whoever paid was the first choice.
+                paid = entry.rep if entry.kind == "paid" and entry.seq == seq - 1 and given.kind == "turn" else None
+                run.take(entry)
+                if entry.shares and entry.kind in {"turn", "paid"}:
+                    total = sum(member.weight for member in entry.shares)
+            done += len(entries)
+            progress(pool, done, seq)
+            await asyncio.sleep(0)
+    balances = run.audit().balances
+    sat = {seat.rep: seat for seat in seats(given.shares or {}, given.eligible, balances, total, given.rep)}
+    turn = _Turn(given, plan, values, paid, await reads.history("rep", 1000))
+    return tuple(
+        Candidate(
+            rep=rep,
+            name=turn.name(rep),
+            # Outside the rotation nobody else was asked.
+            available=given.kind != "turn" or (rep in sat and sat[rep].may),
+            why_not=turn.why_not(rep, sat.get(rep)),
+            balance=round(in_leads(balance, total), 2) + 0.0,
+            credit=run.credit[rep],
+        )
+        for rep, balance in balances.items()
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    """A turn that was taken, and what is known about it."""
+
+    given: AssignmentLine
+    plan: Plan | None
+    values: Mapping[str, FieldValue]
+    paid: str | None  # who was the first choice, and paid a debt with it
+    pauses: Sequence[HistoryLine]  # newest first
+
+    def name(self, rep: str) -> str:
+        return _name(self.plan, rep)
+
+    def why_not(self, rep: str, seat: Seat | None) -> str | None:
+        winner = self.name(self.given.rep)
+        if rep == self.given.rep:
+            return None
+        if self.given.kind == "credit":
+            return f"{winner} was owed a lead for a turn given back."
+        if self.given.kind == "kept":
+            return "It was given outside the rotation."
+        if seat is None:
+            return self._absence(rep)
+        if not seat.may:
+            return self._filtered(rep)
+        if rep == self.paid:
+            return f"{self.name(rep)} was next, and paid with this turn for a lead kept before."
+        if not seat.ready:
+            return f"{self.name(rep)} had had their share so far; {winner} had a lead coming."
+        return f"{self.name(rep)} was due too; {winner} was due sooner."
+
+    def _filtered(self, rep: str) -> str:
+        plan = self.plan
+        pool = plan.settings.pools.get(self.given.pool or "") if plan else None
+        if plan and pool:
+            said = why_not(rep, plan.by_id.get(self.given.rule or ""), pool, plan.settings, self.values, {})
+            if said:
+                return said
+        return f"The rule's filter left {self.name(rep)} out."
+
+    def _absence(self, rep: str) -> str:
+        last = next((row for row in self.pauses if row.subject == f"rep {rep}" and row.at <= self.given.at), None)
+        if last is not None and last.verb == "pause":
+            return f"{self.name(rep)} was paused by {last.actor}: {last.reason or 'no reason given'}."
+        pool = self.plan.settings.pools.get(self.given.pool or "") if self.plan else None
+        if pool and pool.members.get(rep) == 0:
+            return f"{self.name(rep)} has weight 0 here, so no lead goes to them."
+        return f"{self.name(rep)} did not share this turn: paused, or not in the pool yet."
+
+
+def _name(plan: Plan | None, rep: str) -> str:
+    return plan.settings.reps[rep].name if plan and rep in plan.settings.reps else rep
+
+
+async def _now(reads: Reads, plan: Plan, lead: Lead, values: Mapping[str, FieldValue]) -> tuple[Candidate, ...]:
+    """A held lead: everybody in its pool and those it falls back to, as they stand now."""
+    found: dict[str, Candidate] = {}
+    paused = {rep.id: rep.pause.reason or "" for rep in await reads.reps() if rep.pause}
+    rule = plan.by_id.get(lead.rule or "")
+    chain = [pool for pool in plan.chains.get(lead.pool or "", ()) if pool in plan.shapes]
+    for name, facts in (await reads.pools({pool: plan.shapes[pool] for pool in chain})).items():
+        pool = plan.settings.pools[name]
+        among = eligible(rule, pool, plan.settings, values) if rule else None
+        for member in facts.members:
+            said = why_not(member.rep, rule, pool, plan.settings, values, paused)
+            may = said is None and (among is None or member.rep in among)
+            seat = Candidate(
+                member.rep,
+                _name(plan, member.rep),
+                may,
+                said,
+                round(in_leads(facts.balances[member.rep], facts.total), 2) + 0.0,
+                credit_of(facts, member.rep),
+            )
+            found.setdefault(member.rep, seat)
+    return tuple(found.values())
+
+
+def credit_of(facts: PoolFacts, rep: str) -> int:
+    return sum(1 if credit.kind == "owed" else -1 for credit in facts.credits if credit.rep == rep)

@@ -1,0 +1,41 @@
+"""The command line on a real database: a World to fill it, and the console script's own app to ask it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from typer.testing import CliRunner
+
+from fairturn.cli import app
+from tests.flow.world import World
+
+
+@dataclass
+class Said:
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+@dataclass
+class Shell:
+    """Runs commands as a person in the folder of `config` would."""
+
+    world: World
+    config: Path
+
+    async def __call__(self, *words: str, code: int | None = 0) -> Said:
+        env = {"FAIRTURN_CONFIG": str(self.config), "COLUMNS": "160", "FAIRTURN_DSN": ""}
+        # A loop of its own in a thread of its own, as a process has.
+        done = await asyncio.to_thread(CliRunner().invoke, app, list(words), env=env, catch_exceptions=False)
+        said = Said(done.exit_code, done.stdout, done.stderr)
+        assert code is None or said.code == code, (said.code, said.out, said.err)
+        return said

@@ -1,0 +1,193 @@
+"""Acts of people by the command line: what they change, what they leave in the history, what they refuse."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+import pytest
+
+from fairturn.model import By
+from fairturn.ports import FailedFilter
+from fairturn.stores.postgres.acts import PostgresActs
+from fairturn.stores.postgres.database import Database
+from tests.doors.commands import Shell
+from tests.flow.world import World, config
+
+Open = Callable[..., Awaitable[Shell]]
+
+
+@pytest.fixture
+async def shell(database: str, tmp_path) -> AsyncIterator[Open]:
+    """Open a world with these settings, its station, and a shell to go with it."""
+    async with Database(database, size=3) as connections:
+
+        async def start(text: str | None = None) -> Shell:
+            text = config() if text is None else text
+            world = World(database, connections, text)
+            await world.apply(text)
+            await world.add_station()
+            file = tmp_path / "fairturn.toml"
+            file.write_text(f'database_url = "{database}"\n{text}')
+            return Shell(world, file)
+
+        yield start
+
+
+def lead(number: int, **more: object) -> dict[str, object]:
+    return {"visitor": f"v{number}", "email": f"p{number}@c{number}.com", "name": f"Pat {number}", **more}
+
+
+async def fail(shell: Shell, *leads: int, code: str = "BAD_FIELD", outcome: str = "refused") -> None:
+    """As if the CRM had refused these leads' writes."""
+    await shell.world.fetch(
+        """with b as (insert into batch (destination_id, holder, deadline, records, settled_at)
+                      values ('crm', gen_random_uuid(), now(), 1, now()) returning id),
+           w as (insert into write (batch_id, lead_id, destination_id, version, oldest_event_at, outcome, code, answered_at)
+                 select b.id, c.lead_id, 'crm', c.version, now(), $3, $2, now()
+                 from b cross join change c where c.lead_id = any($1))
+           update change set state = 'failed', failed_at = now(), code = $2, message = 'no such field', attempts = 1,
+                  sent_version = version
+           where lead_id = any($1)""",
+        list(leads),
+        code,
+        outcome,
+    )
+
+
+async def test_a_paused_rep_gets_no_turn_and_is_at_par_when_back(shell: Open):
+    run = await shell()
+    said = await run("reps", "pause", "ann", "--reason", "on holiday", "--actor", "olga")
+    assert "ann is paused" in said.out
+    again = await run("reps", "pause", "ann", "--reason", "again", "--actor", "pete", "--json")
+    assert again.json == [{"rep": "ann", "paused": True, "changed": False}]
+    await run.world.route(*(lead(n) for n in range(4)))
+    assert await run.world.value("select count(*) from lead where rep_id = 'ann'") == 0
+    listed = {row["rep"]: row for row in (await run("reps", "list", "--json")).json}
+    assert listed["ann"]["reason"] == "on holiday"
+    assert listed["ann"]["paused_by"] == "olga"
+    assert listed["bob"]["pools"] == {"main": 1}
+    assert listed["bob"]["leads_24h"] == 2
+    await run("reps", "resume", "ann", "--actor", "olga")
+    past = (await run("history", "rep ann", "--json")).json
+    assert [(row["act"], row["actor"], row["reason"]) for row in past] == [
+        ("resume", "olga", None),
+        ("pause", "olga", "on holiday"),
+    ]
+
+
+async def test_what_does_not_exist_is_named_with_what_does(shell: Open):
+    run = await shell()
+    for words in (("reps", "pause", "anne"), ("destinations", "pause", "crn")):
+        said = await run(*words, "--reason", "x", code=2)
+        assert "Known:" in said.err
+        assert "Traceback" not in said.err
+    assert "There is no lead 'nobody@x.com'" in (await run("why", "nobody@x.com", code=2)).err
+    assert "There is no pool 'mian'" in (await run("holds", "release", "--pool", "mian", "--reason", "x", code=2)).err
+
+
+async def test_an_act_wants_a_reason(shell: Open):
+    run = await shell()
+    assert "--reason" in (await run("reps", "pause", "ann", code=2)).err
+    assert await run.world.value("select count(*) from history") == 0
+
+
+async def test_a_paused_destination_says_so_everywhere_and_resumes_in_order(shell: Open):
+    """Case 130: one truth for the list, the explanation and what is sent."""
+    run = await shell()
+    await run("destinations", "pause", "crm", "--reason", "data load", "--actor", "olga")
+    await run.world.route(lead(1))
+    (row,) = (await run("destinations", "list", "--json")).json
+    assert (row["state"], row["cause"], row["waiting"]) == ("paused", "by olga: data load", 1)
+    assert "by olga: data load" in (await run("why", "p1@c1.com")).out
+    await run("destinations", "resume", "crm")
+    (row,) = (await run("destinations", "list", "--json")).json
+    assert row["state"] == "stopped"  # no worker runs in this test, and the list says so
+    assert "was open already" in (await run("destinations", "resume", "crm")).out
+
+
+async def test_all_failed_writes_are_retried_once_however_often_one_asks(shell: Open):
+    """Cases 128 and 129."""
+    run = await shell()
+    await run.world.route(*(lead(n) for n in range(25)))
+    ids = [row["id"] for row in await run.world.fetch("select id from lead order by id")]
+    await fail(run, *ids)
+    single = await run("failed", "retry", str(ids[0]), "--json")
+    assert single.json == {"retried": 1, "under_way": 0}
+    listed = (await run("failed", "list", "--limit", "5", "--json")).json
+    assert len(listed) == 5
+    first = await run("failed", "retry", "--all", "--code", "BAD_FIELD", "--json", "--reason", "mended")
+    assert first.json == {"retried": 24, "under_way": 1}
+    second = await run("failed", "retry", "--all", "--code", "BAD_FIELD")
+    assert "already under way" in second.out
+    assert await run.world.value("select count(*) from change where state = 'pending' and attempts = 0") == 25
+    detail = await run.world.fetch("select detail from history where verb = 'retry' order by id")
+    assert [row["detail"]["writes"] for row in detail] == [1, 24]
+
+
+async def test_two_operators_retry_at_once(shell: Open):
+    """Case 128: each write once."""
+    run = await shell()
+    await run.world.route(*(lead(n) for n in range(10)))
+    await fail(run, *[row["id"] for row in await run.world.fetch("select id from lead")])
+    acts = PostgresActs(run.world.database)
+    done = await asyncio.gather(*(acts.retry(FailedFilter(), By(who)) for who in ("olga", "pete")))
+    assert sum(one.writes for one in done) == 10
+
+
+async def test_a_dropped_write_gives_the_turn_back(shell: Open):
+    run = await shell()
+    await run.world.route(*(lead(n) for n in range(6)))
+    one = (await run.world.fetch("select id, rep_id from lead order by id limit 1"))[0]
+    await fail(run, one["id"])
+    said = await run("failed", "drop", str(one["id"]), "--reason", "a test", "--json", "--actor", "olga")
+    assert said.json == {"dropped": 1, "turns_given_back": [{"lead": one["id"], "pool": "main", "rep": one["rep_id"]}]}
+    assert await run.world.value("select status from lead where id = $1", one["id"]) == "ignored"
+    await run.world.route(*(lead(n) for n in range(10, 14)))
+    audit = (await run("audit", "--json")).json
+    assert audit["ok"]
+    assert audit["pools"]["main"]["credit"] == {}  # settled with the next leads
+    counts = await run.world.fetch("select rep_id, count(*) from lead where status = 'assigned' group by 1")
+    assert sorted(row["count"] for row in counts) == [3, 3, 3]
+    (row,) = (await run("history", "lead", "--json")).json
+    assert (row["act"], row["actor"], row["detail"]["turn"]["rep"]) == ("drop", "olga", one["rep_id"])
+    assert (await run("failed", "drop", str(one["id"]), "--reason", "twice", "--json")).json["dropped"] == 0
+
+
+async def test_a_turn_stands_where_the_crm_may_have_the_lead(shell: Open):
+    run = await shell()
+    await run.world.route(lead(1), lead(2))
+    have, may = [row["id"] for row in await run.world.fetch("select id from lead order by id")]
+    await fail(run, have)
+    await run.world.fetch("update change set confirmed = 1, version = 2 where lead_id = $1", have)
+    await fail(run, may, outcome="unknown")
+    said = await run("failed", "drop", "--all", "--reason", "give up", "--json")
+    assert said.json == {"dropped": 2, "turns_given_back": []}
+    assert await run.world.value("select count(*) from lead where status = 'assigned'") == 2
+
+
+async def test_held_leads_are_tried_given_and_parked(shell: Open):
+    run = await shell()
+    for rep in ("ann", "bob", "cid"):
+        await run("reps", "pause", rep, "--reason", "closed")
+    await run.world.route(*(lead(n) for n in range(5)))
+    listed = (await run("holds", "list", "--json")).json
+    ids = [row["lead"] for row in listed]
+    assert len(ids) == 5
+    assert all("paused" in row["reason"] for row in listed)
+    given = await run(
+        "holds", "release", "p0@c0.com", "--to", "bob", "--reason", "knows them", "--actor", "olga", "--json"
+    )
+    assert given.json["released"] == {str(ids[0]): "bob"}
+    parked = await run("holds", "release", str(ids[1]), "--park", "00G000000000001", "--reason", "later", "--json")
+    assert parked.json["released"] == {str(ids[1]): "00G000000000001"}
+    refused = await run("holds", "release", str(ids[0]), "--to", "ann", "--reason", "x", code=2)
+    assert "it is bob's" in refused.err
+    stuck = await run("holds", "release", "--pool", "main", "--reason", "try", "--json")
+    assert (stuck.json["by_turn"], stuck.json["held"]) == (0, 3)
+    await run.world.fetch("update rep set paused_at = null, paused_by = null, paused_reason = null")
+    done = await run("holds", "release", "--pool", "main", "--reason", "back", "--json")
+    assert (done.json["by_turn"], done.json["held"]) == (3, 0)
+    audit = (await run("audit", "--json")).json
+    assert audit["ok"]
+    assert audit["assignments"] == 4
+    kinds = await run.world.fetch("select kind, reason from assignment where lead_id = $1", ids[0])
+    assert [(row["kind"], row["reason"]) for row in kinds] == [("kept", "given by olga: knows them")]
