@@ -1,0 +1,90 @@
+"""Migrations: many starters at once, a release that is too old, a database that was never migrated."""
+
+import asyncio
+import re
+import sys
+from collections.abc import AsyncIterator
+from uuid import uuid4
+
+import asyncpg
+import pytest
+
+from fairturn.errors import SchemaMissing, SchemaTooNew
+from fairturn.stores.postgres import migrate
+from fairturn.stores.postgres.embedded import Embedded
+
+
+@pytest.fixture
+async def empty(postgres_cluster: Embedded) -> AsyncIterator[str]:
+    """A database without a table."""
+    name = f"empty_{uuid4().hex[:12]}"
+    admin = await asyncpg.connect(postgres_cluster.dsn)
+    await admin.execute(f"create database {name}")
+    yield postgres_cluster.dsn_of(name)
+    await admin.execute(f"drop database {name} with (force)")
+    await admin.close()
+
+
+def test_numbers_have_no_gap_and_files_no_stranger() -> None:
+    known = migrate.known()
+    assert [one.id for one in known] == list(range(1, len(known) + 1))
+    assert all(re.fullmatch(r"[a-z_]+", one.name) for one in known)
+
+
+async def test_twenty_processes_start_at_once_on_an_empty_database(empty: str) -> None:
+    program = "import asyncio, sys; from fairturn.stores.postgres import migrate; print(asyncio.run(migrate.migrate(sys.argv[1])))"
+    started = [
+        await asyncio.create_subprocess_exec(
+            sys.executable, "-c", program, empty, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+        )
+        for _ in range(6)
+    ]
+    tasks = [migrate.migrate(empty) for _ in range(14)]
+    applied = [*await asyncio.gather(*tasks)]
+    outputs = await asyncio.gather(*(process.communicate() for process in started))
+    assert [process.returncode for process in started] == [0] * 6, [error for _, error in outputs]
+    workers = [*(bool(done) for done in applied), *(out.strip() != b"()" for out, _ in outputs)]
+    assert sum(workers) == 1
+    await migrate.require(empty)
+
+
+async def test_a_second_run_changes_nothing(database: str) -> None:
+    assert await migrate.migrate(database) == ()
+
+
+async def test_a_database_that_was_never_migrated_says_what_to_do(empty: str) -> None:
+    with pytest.raises(SchemaMissing, match="fairturn db migrate"):
+        await migrate.require(empty)
+
+
+async def mark(dsn: str, *, breaking: bool) -> None:
+    connection = await asyncpg.connect(dsn)
+    await connection.execute("insert into schema_migration (id, name, breaking) values (9999, 'future', $1)", breaking)
+    await connection.close()
+
+
+async def test_a_newer_breaking_schema_is_refused_with_a_sentence(database: str) -> None:
+    await mark(database, breaking=True)
+    for call in (migrate.require, migrate.migrate):
+        with pytest.raises(SchemaTooNew, match=r"step 9999 by a newer Fairturn.*Install the newer release"):
+            await call(database)
+
+
+async def test_a_newer_schema_that_breaks_nothing_is_fine(database: str) -> None:
+    await mark(database, breaking=False)
+    await migrate.require(database)
+    assert (await migrate.status(database)).unknown == (9999,)
+
+
+async def test_a_migration_that_fails_leaves_nothing(empty: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = (
+        *migrate.known(),
+        migrate.Migration(len(migrate.known()) + 1, "broken", "create table one (); select 1/0;"),
+    )
+    monkeypatch.setattr(migrate, "known", lambda: broken)
+    with pytest.raises(Exception, match="division by zero"):
+        await migrate.migrate(empty)
+    connection = await asyncpg.connect(empty)
+    assert await connection.fetchval("select to_regclass('one')") is None
+    assert await connection.fetchval("select max(id) from schema_migration") == broken[-1].id - 1
+    await connection.close()
