@@ -52,7 +52,7 @@ async def test_a_bad_state_is_not_stored(database: str, state: str) -> None:
 
 async def test_a_pool_sequence_has_each_number_once(database: str) -> None:
     connection = await asyncpg.connect(database)
-    row = "insert into assignment (pool_id, seq, kind, rep_id, reason, actor) values ('main', 1, 'forgiven', 'ann', 'r', 'a');"
+    row = ENTRY.removeprefix(POOL).format(columns="", values="'main', 1, 'forgiven', 'ann', 'r', 'a'") + ";"
     try:
         with pytest.raises(asyncpg.UniqueViolationError):
             await connection.execute(POOL + row + row)
