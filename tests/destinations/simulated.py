@@ -78,10 +78,10 @@ class Simulated:
         }  # fmt: skip
         return Destination.model_validate(given | changes)
 
-    def destination(self, *, secret: str = "crmsim-secret", **changes: Any) -> Salesforce:
-        reps = {name: Rep(name=name, ids={"crm": user}) for name, user in self.users.items()}
+    def destination(self, *, name: str = "crm", secret: str = "crmsim-secret", **changes: Any) -> Salesforce:
+        reps = {rep: Rep(name=rep, ids={name: user}) for rep, user in self.users.items()}
         reps["idless"] = Rep(name="idless")
-        return open_salesforce("crm", self.settings(**changes), reps, client_id="crmsim-client", client_secret=secret)
+        return open_salesforce(name, self.settings(**changes), reps, client_id="crmsim-client", client_secret=secret)
 
 
 @contextlib.contextmanager

@@ -206,7 +206,7 @@ async def test_a_value_too_long_is_cut_between_code_points_case_97(org, crm):
         ({"kind": "unavailable"}, Later),
         ({"kind": "bad_gateway"}, Unknown),
         ({"kind": "bad_gateway", "commit": True}, Unknown),
-        ({"kind": "server_error", "commit": True}, Later),
+        ({"kind": "server_error", "commit": True}, Unknown),
         ({"kind": "gateway_timeout", "commit": True}, Unknown),
         ({"kind": "reset_before"}, Unknown),
         ({"kind": "reset_after"}, Unknown),

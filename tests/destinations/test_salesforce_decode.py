@@ -31,7 +31,7 @@ CATALOGUE = [
     ("CANNOT_INSERT_UPDATE_ACTIVATE_ENTITY", "X: execution of AfterInsert caused by: null", [], FOR_GOOD, FOR_GOOD),
     ("REQUEST_LIMIT_EXCEEDED", "ConcurrentRequests (Concurrent API Requests) Limit exceeded.", [], ORG, ORG),
     ("REQUEST_LIMIT_EXCEEDED", "TotalRequests Limit exceeded.", [], ORG, ORG),
-    ("SERVER_UNAVAILABLE", "Server Unavailable", [], AGAIN, AGAIN),
+    ("SERVER_UNAVAILABLE", "Server Unavailable", [], AGAIN, ORG),
     ("UNKNOWN_EXCEPTION", "An unexpected error occurred", [], AGAIN, AGAIN),
     ("INVALID_AUTH_HEADER", "INVALID_HEADER_TYPE", [], ORG, ORG),
     ("DUPLICATE_VALUE", "duplicate value found: Foo__c duplicates value on record with id: 00QA", [], AGAIN, AGAIN),
@@ -104,6 +104,7 @@ def test_a_lock_is_a_lock_whatever_the_status(status):
     ("status", "body", "expected"),
     [
         (500, [{"errorCode": "APEX_ERROR", "message": "?"}], Unknown),
+        (500, [{"errorCode": "UNKNOWN_EXCEPTION", "message": "?"}], Unknown),
         (502, b"<html><body>Bad gateway</body></html>", Unknown),
         (504, b"", Unknown),
         (503, [{"errorCode": "SERVER_UNAVAILABLE", "message": "Server Unavailable"}], Later),

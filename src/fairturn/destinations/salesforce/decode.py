@@ -68,14 +68,14 @@ def _of_request(status: int, problem: Problem, record: Outgoing) -> Outcome:
     code, words = problem.code, problem.words
     if code == "REQUEST_LIMIT_EXCEEDED":
         return Later(record.key, limit_pause(problem.message), "destination", code, words)
-    if _is_transient(problem) or code in ORG_CODES:
+    if _is_lock(problem) or code in ORG_CODES:
         return of_row((problem,), record)
+    if code == "SERVER_UNAVAILABLE" or status in (420, 429, 503):
+        return Later(record.key, None, "destination", code, words)
     if status in (400, 403):
         refused = of_row((problem,), record)
         # Rights may come back, and nothing says whose fault it is: counted, so that it ends (case 105).
         return Later(record.key, None, "record", code, words) if status == 403 else refused
-    if status == 503 or status in (420, 429):
-        return Later(record.key, None, "destination", code, words)
     if status >= 500:
         return Unknown(record.key, f"{code}: {words}")
     return Later(record.key, 60.0, "destination", code, words)  # 404, 405, 410, 3xx: the settings point elsewhere
@@ -131,8 +131,12 @@ def _judge(problem: Problem, record: Outgoing) -> Outcome:
     return Refused(key, code, words, problem.fields, owner_fault=_owner_fault(problem, record))
 
 
+def _is_lock(problem: Problem) -> bool:
+    return problem.code == LOCK or LOCK in problem.message
+
+
 def _is_transient(problem: Problem) -> bool:
-    return problem.code in (LOCK, *AGAIN) or LOCK in problem.message
+    return _is_lock(problem) or problem.code in AGAIN
 
 
 def _owner_fault(problem: Problem, record: Outgoing) -> bool:

@@ -1,0 +1,142 @@
+"""Asking Salesforce what it has: the records that bear our keys, or the addresses that we wrote.
+
+SOQL by GET /services/data/vXX.X/query, further pages by nextRecordsUrl
+https://developer.salesforce.com/docs/platform/api-rest/guide/dome-query.html
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from typing import Any
+from urllib.parse import quote
+
+import orjson
+
+from fairturn.config import Destination as Settings
+from fairturn.destinations.http import Reply, base_of, exchange, open_client
+from fairturn.destinations.salesforce.auth import Credentials, Login, Session
+from fairturn.errors import DestinationError
+from fairturn.ports import Found
+
+LONGEST = (
+    6000  # characters of a query as it travels; Salesforce answers 414 or 431 from 16,384 bytes of URI and headers
+)
+AT_ONCE = 200  # values of one query
+TRIES = 4  # of a request that met an outage or a limit of requests at once
+WORDS = 300  # characters of the CRM's own words that an error repeats
+
+
+class SalesforceInspect:
+    """Implements ports.Inspect. Reads only."""
+
+    def __init__(self, credentials: Credentials, settings: Settings, *, name: str) -> None:
+        self._settings = settings
+        self._name = name
+        self._client = open_client(
+            timeout=settings.request_timeout, allow_private=credentials.allow_private, connections=2
+        )
+        self._login = Login(self._client, credentials, name)
+        self._session: Session | None = None
+
+    def __repr__(self) -> str:
+        return f"SalesforceInspect({self._name!r})"
+
+    async def find(self, keys: Sequence[str], emails: Sequence[str]) -> Sequence[Found]:
+        """Each record once, however it was found. Raises DestinationError."""
+        found: dict[str, Found] = {}
+        for field, values in ((self._settings.external_id, keys), ("Email", emails)):
+            for part in chunks(values):
+                for row in await self._query(field, part):
+                    record = self._found(row)
+                    found[record.record_id] = record
+        return list(found.values())
+
+    async def close(self) -> None:
+        await self._client.aclose()
+
+    def _found(self, row: dict[str, Any]) -> Found:
+        key = row.get(self._settings.external_id)
+        return Found(str(row.get("Id")), key or None, row.get("OwnerId") or None, row.get("Email") or None)
+
+    async def _query(self, field: str, values: Sequence[str]) -> list[dict[str, Any]]:
+        texts = ",".join(map(literal, values))
+        soql = (  # SOQL has no parameters; values go through `literal`, names come from the settings
+            f"SELECT Id, OwnerId, Email, {self._settings.external_id} "  # noqa: S608 - see above
+            f"FROM {self._settings.object} WHERE {field} IN ({texts})"
+        )
+        path = f"/services/data/v{self._settings.api_version.removeprefix('v')}/query"
+        answer = await self._get(f"{path}?q={quote(soql, safe='')}")
+        rows = list(answer.get("records", ()))
+        while not answer.get("done", True):
+            answer = await self._get(str(answer["nextRecordsUrl"]))
+            rows += answer.get("records", ())
+        return rows
+
+    async def _get(self, path: str) -> dict[str, Any]:
+        seconds = self._settings.request_timeout
+        for attempt in range(1, TRIES + 1):
+            self._session = await self._login.session(seconds, None) if self._session is None else self._session
+            session = self._session
+            request = self._client.build_request(
+                "GET",
+                session.base.join(path),
+                headers={"Authorization": f"Bearer {session.token}", "Accept": "application/json"},
+            )
+            reply = await exchange(self._client, request, seconds)
+            if reply.status == 200:
+                return parsed(reply, self._name)
+            if reply.status == 401 and attempt == 1:
+                self._session = await self._login.session(seconds, session)
+                continue
+            if reply.status < 500 or attempt == TRIES:
+                raise DestinationError(f"Destination {self._name} does not answer the question: {said(reply)}")
+            await asyncio.sleep(2.0**attempt)
+        raise DestinationError(f"Destination {self._name} refuses the session it has just given")
+
+
+def open_inspect(name: str, settings: Settings, *, client_id: str, client_secret: str) -> SalesforceInspect:
+    """client_id, client_secret: the secrets themselves. Raises DestinationError when `url` will not do."""
+    url = base_of(settings.url, f"destinations.{name}.url", allow_private=settings.allow_private)
+    credentials = Credentials(url, client_id, client_secret, settings.org, settings.allow_private)
+    return SalesforceInspect(credentials, settings, name=name)
+
+
+def literal(text: str) -> str:
+    """A SOQL string. Addresses come from strangers: nothing in one can end the string."""
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return "'" + "".join(char if char.isprintable() else " " for char in escaped) + "'"
+
+
+def chunks(values: Sequence[str]) -> Iterator[list[str]]:
+    """In order, each few enough for one query's address."""
+    part: list[str] = []
+    length = 0
+    for value in dict.fromkeys(values):
+        size = len(quote(literal(value), safe="")) + 3
+        if part and (length + size > LONGEST or len(part) == AT_ONCE):
+            yield part
+            part, length = [], 0
+        part.append(value)
+        length += size
+    if part:
+        yield part
+
+
+def parsed(reply: Reply, name: str) -> dict[str, Any]:
+    try:
+        found = orjson.loads(reply.body)
+    except orjson.JSONDecodeError:
+        found = None
+    if not isinstance(found, dict):
+        raise DestinationError(f"Destination {name} answered something that is no JSON object")
+    return found
+
+
+def said(reply: Reply) -> str:
+    try:
+        found = orjson.loads(reply.body)
+        first = found[0] if isinstance(found, list) and found else found
+        return f"{first['errorCode']}: {first['message']}"[:WORDS]
+    except (orjson.JSONDecodeError, KeyError, TypeError):
+        return f"status {reply.status}"
