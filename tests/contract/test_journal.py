@@ -7,7 +7,8 @@ import asyncpg
 import pytest
 
 from fairturn.decide.splitting import Limits, split
-from fairturn.model import Arrival
+from fairturn.errors import StoreError, StoreUnavailable
+from fairturn.model import Arrival, Item
 from fairturn.ports import Backlog
 from fairturn.stores.postgres.database import Database
 from fairturn.stores.postgres.journal import PostgresJournal
@@ -147,6 +148,17 @@ async def test_a_new_event_in_a_delivery_whose_bytes_are_gone(journal, sql):
     await journal.append([one])
     await make_lead(sql, one.items[0].id)
     await sql.execute("update delivery set body = null")
-    item = type(one.items[0])(hashlib.blake2b(b"other", digest_size=16).digest(), 0, None)
+    item = Item(hashlib.blake2b(b"other", digest_size=16).digest(), 0, None)
     await journal.append([Arrival(one.delivery, one.source, one.content_type, one.body, (item,))])
     assert await sql.fetchval("select body from delivery") == one.body
+
+
+async def test_errors_say_what_but_quote_no_payload(journal):
+    """A row that the schema refuses, and a text that no UTF-8 can write: neither is an outage."""
+    item = Item(b"too short", 0, b'{"email":"jane@x.test"}')
+    for source, bad in (("form", item), ("f\udc00rm", Item(b"i" * 16, 0, None))):
+        with pytest.raises(StoreError) as caught:
+            await journal.append([Arrival(b"d" * 16, source, "application/json", b"jane@x.test", (bad,))])
+        assert not isinstance(caught.value, StoreUnavailable)
+        assert "jane" not in str(caught.value)
+        assert "6a616e65" not in str(caught.value)

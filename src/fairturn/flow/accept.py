@@ -43,6 +43,7 @@ class Bounds:
 @dataclass(slots=True)
 class Waiting:
     arrival: Arrival
+    size: int  # bytes that it holds in memory, roughly
     durable: asyncio.Future[None]
 
 
@@ -102,7 +103,7 @@ class Accept:
         size = weight(arrival)
         if self._queue and (self._bytes + size > bounds.queue_bytes or len(self._queue) >= bounds.queue_requests):
             raise Overloaded("More arrives than the database stores.", 2)
-        waiting = Waiting(arrival, asyncio.get_running_loop().create_future())
+        waiting = Waiting(arrival, size, asyncio.get_running_loop().create_future())
         self._queue.append(waiting)
         self._bytes += size
         if self._committer is None:
@@ -129,13 +130,13 @@ class Accept:
         rows = size = 0
         group: list[Waiting] = []
         while self._queue:
-            arrival = self._queue[0].arrival
-            rows += len(arrival.items)
-            size += weight(arrival)
+            waiting = self._queue[0]
+            rows += len(waiting.arrival.items)
+            size += waiting.size
             if group and (rows > self._bounds.group_rows or size > self._bounds.group_bytes):
                 break
             group.append(self._queue.popleft())
-            self._bytes -= weight(arrival)
+            self._bytes -= waiting.size
         return group
 
     async def _commit_in_time(self, group: list[Waiting]) -> None:

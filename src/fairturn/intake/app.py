@@ -18,7 +18,7 @@ from fairturn.config import Hmac, Settings, Source
 from fairturn.decide import paths, signatures
 from fairturn.decide.signatures import Request, Verifier
 from fairturn.decide.splitting import Limits, split
-from fairturn.errors import BadSignature, ConfigError, Fault, Overloaded, RefusedRequest, StoreError
+from fairturn.errors import BadSignature, ConfigError, FairturnError, Fault, Overloaded, RefusedRequest, StoreError
 from fairturn.flow.accept import Accept
 from fairturn.intake import answers
 from fairturn.intake.health import ALIVE, Readiness
@@ -204,8 +204,10 @@ class Door:
                 results = await owners(waiting, deadline)
         except TimeoutError:
             log.warning("intake.deadline", source=arrival.source, seconds=deadline)
-        except Exception as error:
-            log.exception("intake.owners", source=arrival.source, error=type(error).__name__)
+        except FairturnError as error:
+            log.warning("intake.owners", source=arrival.source, error=str(error))
+        except Exception:
+            log.exception("intake.owners", source=arrival.source)
         return answers.answered(arrival, results, self._settings.reps)
 
     async def _became(self, name: str, event: str, scope: Scope, receive: Receive) -> Reply:

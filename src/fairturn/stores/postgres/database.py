@@ -55,7 +55,7 @@ def mapped_errors() -> Iterator[None]:
         asyncpg.SerializationError,
         asyncpg.QueryCanceledError,
     ) as error:
-        raise Contended(str(error)) from error
+        raise Contended(words(error)) from error
     except (
         asyncpg.PostgresConnectionError,
         asyncpg.CannotConnectNowError,
@@ -69,9 +69,17 @@ def mapped_errors() -> Iterator[None]:
         OSError,
         TimeoutError,
     ) as error:
-        raise StoreUnavailable(f"PostgreSQL is not available: {str(error) or type(error).__name__}") from error
+        if isinstance(error, asyncpg.InterfaceError) and isinstance(error, ValueError):
+            # asyncpg's own DataError: the value is at fault, not the connection. Its words hold the value: a payload.
+            raise StoreError("PostgreSQL cannot hold a value that it was given") from None
+        raise StoreUnavailable(f"PostgreSQL is not available: {words(error)}") from error
     except asyncpg.PostgresError as error:
-        raise StoreError(f"PostgreSQL refused: {error} ({error.sqlstate})") from error
+        raise StoreError(f"PostgreSQL refused: {words(error)} ({error.sqlstate})") from error
+
+
+def words(error: BaseException) -> str:
+    """The message without PostgreSQL's detail, which quotes the row: a lead's data belong in no log."""
+    return str(error).partition("\nDETAIL:")[0] or type(error).__name__
 
 
 def _encode(value: object) -> str:
