@@ -57,10 +57,10 @@ class PostgresProgress:
                 found.setdefault(row["pool_id"], {})[row["rep_id"]] = row["count"]
         return found
 
-    async def kept(self) -> int:
-        """Assignments that went to an owner who has the lead's company already."""
+    async def kept(self) -> Mapping[str, int]:
+        """Pool -> assignments that went to an owner who has the lead's company already."""
         async with self._database.connection() as c:
-            return int(await c.fetchval(SQL.kept))
+            return {row["pool_id"]: row["count"] for row in await c.fetch(SQL.kept)}
 
     async def waits(self, destination: str) -> Sequence[float]:
         """Seconds of each write, from the oldest event that it carried to the CRM's answer."""

@@ -22,7 +22,7 @@ where c.destination_id = $1
 select coalesce(max(lease_until) > clock_timestamp(), false) from destination where id = $1
 
 -- name: kept
-select count(*) from assignment where kind = 'kept'
+select pool_id, count(*) as count from assignment where kind = 'kept' group by pool_id
 
 -- name: waits
 select extract(epoch from answered_at - oldest_event_at)::float8 from write

@@ -1,0 +1,104 @@
+"""Evidence to numbers, numbers to sentences."""
+
+from dataclasses import replace
+
+import pytest
+
+from fairturn.assemble.demo.measure import Evidence, PoolSummary, Summary, is_bad, lost, percentiles
+from fairturn.assemble.demo.scenario import Person
+from fairturn.assemble.demo.words import Conditions, report, share
+
+EVIDENCE = Evidence(
+    people={},
+    leads={"a@x.com": {"Title": "CTO", "Score__c": 40.0}, "b@x.com": {"Title": "CTO", "Score__c": None}},
+    duplicated=0, repeats=0, data_calls=1, failed_calls=0, rows=2, peak=1, overlaps=0, dropped=0,
+)  # fmt: skip
+GOOD = Summary(
+    leads=500, events=1500, assigned=500, held=0, parked=0, in_crm=500, failed=0, lost=0, duplicated=0,
+    seconds_to_crm={"p50": 2.6, "p95": 3.9, "p99": 4.2}, api_calls={"salesforce": 31}, writes_per_lead=1.8,
+    calls_one_per_event=1500, failed_calls=0,
+    pools={"emea": PoolSummary({"dana": 30, "emil": 20, "fay": 20}, 0.9, {"dana": -1}, 40)}, audited=True,
+)  # fmt: skip
+UNDER = Conditions(seconds=60, crm_seconds=0.5, record_ms=10, again=63, junk=30, forged=5)
+
+
+@pytest.mark.parametrize(
+    ("person", "missing"),
+    [
+        (Person("a@x.com", "CTO", 40.0), False),
+        (Person("a@x.com", None, None), False),
+        (Person("a@x.com", "CTO", 41.0), True),  # its last event did not arrive
+        (Person("b@x.com", "CTO", 40.0), True),
+        (Person("c@x.com", None, None), True),
+    ],
+)
+def test_lost_is_who_is_missing_or_not_complete(person, missing):
+    assert lost([person], EVIDENCE) == ((person.email,) if missing else ())
+
+
+@pytest.mark.parametrize(
+    ("status", "delivered", "outcome", "bad"),
+    [
+        (200, True, "created", False),
+        (200, True, "updated", False),
+        (200, True, "UNABLE_TO_LOCK_ROW", True),
+        (503, True, "created", True),
+        (200, False, "created", True),
+        (None, False, "created", True),
+    ],
+)
+def test_a_failed_call_is_one_that_failed_for_anybody(status, delivered, outcome, bad):
+    assert is_bad({"status": status, "delivered": delivered, "rows": [{"outcome": outcome}]}) is bad
+
+
+def test_percentiles_are_values_that_occurred():
+    assert percentiles([float(n) for n in range(100, 0, -1)]) == {"p50": 50.0, "p95": 95.0, "p99": 99.0}
+    assert percentiles([1.0]) == {"p50": 1.0, "p95": 1.0, "p99": 1.0}
+    assert percentiles([]) == {"p50": 0.0, "p95": 0.0, "p99": 0.0}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"lost": 1},
+        {"duplicated": 1},
+        {"audited": False},
+        {"pools": {"emea": PoolSummary({}, 1.0, {})}},
+    ],
+)
+def test_it_is_good_only_if_nothing_is_wrong(change):
+    assert GOOD.ok
+    assert not replace(GOOD, **change).ok
+
+
+def test_the_json_is_the_contract():
+    found = GOOD.as_json()
+    assert list(found) == [
+        "leads", "events", "assigned", "held", "parked", "in_crm", "failed", "lost", "duplicated", "seconds_to_crm",
+        "api_calls", "writes_per_lead", "calls_one_per_event", "failed_calls", "pools",
+    ]  # fmt: skip
+    assert found["pools"] == {
+        "emea": {"counts": {"dana": 30, "emil": 20, "fay": 20}, "max_deviation": 0.9, "credit": {"dana": -1}}
+    }
+
+
+def test_the_summary_speaks_an_operators_words():
+    said = "\n".join(report(GOOD, UNDER))
+    assert "500 leads, 1,500 events in 60 s." in said
+    assert "In the CRM: 500, lost 0, twice 0." in said
+    assert "31 API calls instead of 1,500, none failed." in said
+    assert "furthest from fair share: 0.90 of a lead" in said
+    assert "0.5 s a request and 10 ms a record" in said
+    assert "Lead.Account__c" in said
+    assert not {"linger", "lease", "settle", "verdict"} & set(said.replace(",", " ").split())
+
+
+def test_who_is_lost_is_named():
+    said = "\n".join(report(replace(GOOD, lost=7, missing=("a@x.com", "b@x.com")), UNDER))
+    assert "a@x.com, b@x.com and 5 more" in said
+
+
+def test_almost_a_lead_is_not_shown_as_a_lead():
+    assert share(0.9996) == "0.99"
+    assert share(1.0) == "1.00"
+    assert share(0.5) == "0.50"
