@@ -1,7 +1,7 @@
 """HTTP towards a CRM: one request, one answer, nothing retried, nobody redirected, no private address reached.
 
 Proxies of the environment (HTTPS_PROXY) are not used: a request that carries a CRM's token goes where the settings
-say. Certificates are checked against SSL_CERT_FILE or the public roots.
+say. Certificates are checked against the system's roots, or SSL_CERT_FILE.
 """
 
 from __future__ import annotations
