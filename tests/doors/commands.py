@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,8 @@ from typing import Any
 from typer.testing import CliRunner
 
 from fairturn.cli import app
-from tests.flow.world import World
+from fairturn.stores.postgres.database import Database
+from tests.flow.world import World, config
 
 
 @dataclass
@@ -39,3 +42,28 @@ class Shell:
         said = Said(done.exit_code, done.stdout, done.stderr)
         assert code is None or said.code == code, (said.code, said.out, said.err)
         return said
+
+
+Open = Callable[..., Awaitable[Shell]]
+
+
+@asynccontextmanager
+async def shells(dsn: str, folder: Path) -> AsyncIterator[Open]:
+    """Opens a world with these settings, its station, and a shell to go with it."""
+    async with Database(dsn, size=3) as connections:
+
+        async def start(text: str | None = None) -> Shell:
+            text = config() if text is None else text
+            world = World(dsn, connections, text)
+            await world.apply(text)
+            await world.add_station()
+            file = folder / "fairturn.toml"
+            file.write_text(f'database_url = "{dsn}"\n{text}')
+            return Shell(world, file)
+
+        yield start
+
+
+def lead(number: int, **more: object) -> dict[str, object]:
+    """An event of a person of their own company."""
+    return {"visitor": f"v{number}", "email": f"p{number}@c{number}.com", "name": f"Pat {number}", **more}

@@ -1,39 +1,20 @@
 """Acts of people by the command line: what they change, what they leave in the history, what they refuse."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 
 import pytest
 
 from fairturn.model import By
 from fairturn.ports import FailedFilter
 from fairturn.stores.postgres.acts import PostgresActs
-from fairturn.stores.postgres.database import Database
-from tests.doors.commands import Shell
-from tests.flow.world import World, config
-
-Open = Callable[..., Awaitable[Shell]]
+from tests.doors.commands import Open, Shell, lead, shells
 
 
 @pytest.fixture
-async def shell(database: str, tmp_path) -> AsyncIterator[Open]:
-    """Open a world with these settings, its station, and a shell to go with it."""
-    async with Database(database, size=3) as connections:
-
-        async def start(text: str | None = None) -> Shell:
-            text = config() if text is None else text
-            world = World(database, connections, text)
-            await world.apply(text)
-            await world.add_station()
-            file = tmp_path / "fairturn.toml"
-            file.write_text(f'database_url = "{database}"\n{text}')
-            return Shell(world, file)
-
+async def shell(database, tmp_path) -> AsyncIterator[Open]:
+    async with shells(database, tmp_path) as start:
         yield start
-
-
-def lead(number: int, **more: object) -> dict[str, object]:
-    return {"visitor": f"v{number}", "email": f"p{number}@c{number}.com", "name": f"Pat {number}", **more}
 
 
 async def fail(shell: Shell, *leads: int, code: str = "BAD_FIELD", outcome: str = "refused") -> None:
@@ -41,7 +22,8 @@ async def fail(shell: Shell, *leads: int, code: str = "BAD_FIELD", outcome: str 
     await shell.world.fetch(
         """with b as (insert into batch (destination_id, holder, deadline, records, settled_at)
                       values ('crm', gen_random_uuid(), now(), 1, now()) returning id),
-           w as (insert into write (batch_id, lead_id, destination_id, version, oldest_event_at, outcome, code, answered_at)
+           w as (insert into write (batch_id, lead_id, destination_id, version, oldest_event_at, outcome, code,
+                                    answered_at)
                  select b.id, c.lead_id, 'crm', c.version, now(), $3, $2, now()
                  from b cross join change c where c.lead_id = any($1))
            update change set state = 'failed', failed_at = now(), code = $2, message = 'no such field', attempts = 1,

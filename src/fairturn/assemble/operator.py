@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from fairturn.assemble.database import Found, find, reached
+from fairturn.config import Settings
+from fairturn.destinations.salesforce.inspect import open_inspect
 from fairturn.errors import ConfigError, NotAllowed
 from fairturn.flow.plan import Plan, compile_plan
+from fairturn.operate.secrets import secret
 from fairturn.operate.settings import Loaded, parse
-from fairturn.ports import Acts, Proofs, Reads
+from fairturn.ports import Acts, Inspect, Proofs, Reads
 from fairturn.sources import flattener
 from fairturn.stores.postgres import migrate
 from fairturn.stores.postgres.acts import PostgresActs
@@ -105,3 +108,26 @@ def _parsed(version: int, body: str, env: Mapping[str, str]) -> InForce | None:
         return InForce(version, parse(body, Path(f"settings version {version}"), env, secrets=False))
     except ConfigError:
         return None  # written by another release; what a command reads does not depend on it
+
+
+@asynccontextmanager
+async def inspects(
+    settings: Settings, env: Mapping[str, str] | None = None
+) -> AsyncIterator[tuple[Mapping[str, Inspect], Mapping[str, str]]]:
+    """The CRMs that can be asked, and why each of the others cannot. Raises ConfigError for a missing secret."""
+    env = os.environ if env is None else env
+    crms: dict[str, Inspect] = {}
+    silent: dict[str, str] = {}
+    async with AsyncExitStack() as stack:
+        for name, mine in settings.destinations.items():
+            if mine.type == "console":
+                silent[name] = "a console keeps nothing"
+            elif mine.mode == "shadow":
+                silent[name] = "it runs in shadow mode: nothing is sent there"
+            elif mine.client_id is None or mine.client_secret is None:
+                silent[name] = "the settings name no client_id and client_secret for it"
+            else:
+                pair = {"client_id": secret(mine.client_id, env), "client_secret": secret(mine.client_secret, env)}
+                crms[name] = crm = open_inspect(name, mine, **pair)
+                stack.push_async_callback(crm.close)
+        yield crms, silent

@@ -43,6 +43,7 @@ for name in ("serve", "demo"):
         app.command(name, rich_help_panel=BEGIN)(import_module(f"fairturn.cli.{name}").command)
 _command(why.why, "fairturn why jane@acme.com", WATCH)
 _command(proofs.audit, "fairturn audit --json", WATCH)
+_command(proofs.reconcile, "fairturn reconcile --since 7d", WATCH)
 _command(past.history, "fairturn history 'rep ann'", WATCH)
 app.add_typer(leads.group, name="leads", rich_help_panel=WATCH)
 app.add_typer(reps.group, name="reps", rich_help_panel=ACT)

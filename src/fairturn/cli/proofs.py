@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,6 +14,9 @@ from fairturn.cli.running import NO, Config, Json, run
 if TYPE_CHECKING:
     from fairturn.assemble.operator import Operator
     from fairturn.operate.audit import Audit
+    from fairturn.operate.reconcile import Reconciled
+
+SHOWN = 20  # of the findings that are no fault
 
 
 def audit(config: Config = None, as_json: Json = False) -> None:
@@ -33,6 +37,67 @@ def audit(config: Config = None, as_json: Json = False) -> None:
         _show(found)
     if not found.ok:
         raise typer.Exit(NO)
+
+
+def reconcile(
+    since: Annotated[str, typer.Option(help="How far back, such as 90m, 24h or 7d.", metavar="TIME")] = "24h",
+    config: Config = None,
+    as_json: Json = False,
+) -> None:
+    """Ask the CRM itself about every lead that was answered 2xx: is it there, once, with the owner we gave it?
+
+    Exit code 1 if one is missing or there twice. Leads on their way, and leads in a list, are counted apart.
+    """
+    from fairturn.config import parse_duration
+    from fairturn.operate.reconcile import reconcile as compare
+
+    try:
+        seconds = parse_duration(since)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--since") from None
+    if not isinstance(seconds, float) or seconds <= 0:
+        raise typer.BadParameter("a time above 0", param_hint="--since")
+
+    async def work(op: Operator) -> Reconciled:
+        from fairturn.assemble.operator import inspects
+
+        settings = op.plan().settings
+        start = datetime.now(UTC) - timedelta(seconds=seconds)
+        with bar("asking") as tell:
+            async with inspects(settings) as (crms, silent):
+                return await compare(op.proofs, crms, silent, settings, start, tell)
+
+    found = run(config, work)
+    if as_json:
+        paper.as_json(found.as_json())
+    else:
+        _compared(found, since)
+    if not found.ok:
+        raise typer.Exit(NO)
+
+
+def _compared(found: Reconciled, since: str) -> None:
+    for name, why in found.silent.items():
+        paper.say(f"{name} was not asked: {why}.")
+    for row in found.missing:
+        paper.say(
+            f"MISSING in {row['destination']}: lead {row['lead']} ({row['email'] or 'no address'}): {row['why']}."
+        )
+    for row in found.twice:
+        records = ", ".join(map(str, row["records"])) if isinstance(row["records"], list) else ""
+        paper.say(f"TWICE in {row['destination']}: lead {row['lead']} ({row['email'] or 'no address'}): {records}.")
+    for row in found.owner_differs[:SHOWN]:
+        sent, now = row["sent"], row["found"]
+        paper.say(f"Another owner in {row['destination']}: lead {row['lead']}: sent {sent}, there it is {now} now.")
+    if len(found.owner_differs) > SHOWN:
+        paper.say(f"… and {len(found.owner_differs) - SHOWN:,} more with another owner; --json lists them.")
+    if not found.asked:
+        return
+    paper.say(
+        f"{paper.many(found.checked, 'lead')} of the last {since} checked: {len(found.missing):,} missing, "
+        f"{len(found.twice):,} twice, {len(found.owner_differs):,} with another owner; {found.waiting:,} on their way, "
+        f"{found.listed:,} in a list (failed, held, put aside)."
+    )
 
 
 def _show(found: Audit) -> None:

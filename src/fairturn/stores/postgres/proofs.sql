@@ -27,7 +27,7 @@ from (
     from event e join lead l on l.id = e.lead_id
     where e.received_at >= $2 and e.state = 'routed'
 ) e
-join lead l on l.id = e.id
+join lead l on l.id = e.id and l.mode = 'live'
 left join change c on c.lead_id = l.id and c.destination_id = $1
 left join lateral (
     select owner from write

@@ -1,0 +1,121 @@
+"""Nothing lost, nothing twice: asked of the destination itself, for every lead that was answered 2xx."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from fairturn.config import Settings
+from fairturn.ports import Found, Inspect, Proofs, Sent
+
+ANSWERED = 500  # leads of one round of questions
+Progress = Callable[[str, int, int], None]
+Key = Callable[[str], str]
+
+
+@dataclass(slots=True)
+class Reconciled:
+    """One row per finding; `waiting` are on their way, `listed` stand in a list that a person sees."""
+
+    checked: int = 0
+    missing: list[dict[str, object]] = field(default_factory=list)
+    twice: list[dict[str, object]] = field(default_factory=list)
+    owner_differs: list[dict[str, object]] = field(default_factory=list)
+    waiting: int = 0
+    listed: int = 0
+    asked: tuple[str, ...] = ()
+    silent: Mapping[str, str] = field(default_factory=dict)  # destination -> why it was not asked
+
+    @property
+    def ok(self) -> bool:
+        return not (self.missing or self.twice)
+
+    def as_json(self) -> dict[str, object]:
+        return {
+            "checked": self.checked,
+            "missing": self.missing,
+            "twice": self.twice,
+            "owner_differs": self.owner_differs,
+            "waiting": self.waiting,
+            "listed": self.listed,
+            "asked": list(self.asked),
+            "not_asked": dict(self.silent),
+        }
+
+
+async def reconcile(
+    proofs: Proofs,
+    inspects: Mapping[str, Inspect],
+    silent: Mapping[str, str],
+    settings: Settings,
+    since: datetime,
+    progress: Progress = lambda *_: None,
+) -> Reconciled:
+    """Raises DestinationError when a CRM cannot be asked. A lead that goes out while we ask counts as on its way."""
+    result = Reconciled(asked=tuple(inspects), silent=silent)
+    for name, crm in inspects.items():
+        users = {rep: row.ids[name] for rep, row in settings.reps.items() if name in row.ids}
+        leads = await _answered(proofs, name, since)
+        done = 0
+        for start in range(0, len(leads), ANSWERED):
+            part = leads[start : start + ANSWERED]
+            judge(result, name, part, await _ask(crm, part), users)
+            done += len(part)
+            progress(name, done, len(leads))
+    return result
+
+
+async def _answered(proofs: Proofs, destination: str, since: datetime) -> list[Sent]:
+    # Gathered first: a transaction must not stay open while a CRM takes its time. 200 bytes a lead.
+    async with proofs.snapshot() as snapshot:
+        return [sent async for rows in snapshot.answered(destination, since) for sent in rows]
+
+
+async def _ask(crm: Inspect, leads: Sequence[Sent]) -> Sequence[Found]:
+    keys = [lead.key for lead in leads if lead.key]
+    emails = [lead.email for lead in leads if lead.email and lead.key]
+    return await crm.find(keys, emails)
+
+
+def judge(
+    result: Reconciled, destination: str, leads: Sequence[Sent], found: Sequence[Found], users: Mapping[str, str]
+) -> None:
+    """Adds to `result` what the CRM's records say of these leads. `users`: rep -> the CRM's user."""
+    by_key: dict[str, list[Found]] = defaultdict(list)
+    by_email: dict[str, list[Found]] = defaultdict(list)
+    for record in found:
+        if record.key:
+            by_key[record.key].append(record)
+        if record.email:
+            by_email[record.email.lower()].append(record)
+    for lead in leads:
+        result.checked += 1
+        ours = by_key.get(lead.key or "", [])
+        row: dict[str, object] = {"lead": lead.lead, "destination": destination, "key": lead.key, "email": lead.email}
+        alike = by_email.get((lead.email or "").lower(), []) if ours else []
+        several = {record.record_id for record in (*ours, *alike)}
+        if len(several) > 1:
+            result.twice.append(row | {"records": sorted(several)})
+        if not ours:
+            _absent(result, lead, row)
+        elif lead.owner and not _same(users.get(lead.owner, lead.owner), ours[0].owner):
+            owners = {"sent": users.get(lead.owner, lead.owner), "found": ours[0].owner}
+            result.owner_differs.append(row | {"record": ours[0].record_id} | owners)
+
+
+def _absent(result: Reconciled, lead: Sent, row: dict[str, object]) -> None:
+    if lead.confirmed:
+        result.missing.append(row | {"why": f"the CRM confirmed it as {lead.record_id}, and does not have it now"})
+    elif lead.state in {"pending", "in_flight"}:
+        result.waiting += 1
+    elif lead.state in {"failed", "done", "held", "waiting", "ignored"}:
+        result.listed += 1  # failed, dropped with a row of history, held, or put aside by a rule
+    else:
+        result.missing.append(row | {"why": f"it is {lead.state}, and was never to be written there"})
+
+
+def _same(one: str, other: str | None) -> bool:
+    """15 or 18 characters, the same id (case 99)."""
+    return other is not None and one[:15] == other[:15]

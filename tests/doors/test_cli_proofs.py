@@ -1,0 +1,254 @@
+"""why, audit and reconcile: what they say, and what they find when something is wrong."""
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+
+import pytest
+
+from fairturn.model import Batch, Outgoing, Written
+from tests.destinations.simulated import MAP, simulated
+from tests.doors.commands import Open, Shell, lead, shells
+from tests.flow.world import config
+
+RULES = """
+[[rules]]
+id = "own"
+when = 'lead.domain_kind == "own"'
+ignore = true
+
+[[rules]]
+id = "german"
+when = 'lead.country == "DE"'
+pool = "main"
+require = { language = "de" }
+
+[[rules]]
+id = "rest"
+when = "true"
+pool = "main"
+"""
+LANGUAGES = '[reps.bob.attributes]\nlanguage = ["de"]\n[organisation]\nown_domains = ["us.com"]\n'
+
+
+@pytest.fixture
+async def shell(database, tmp_path) -> AsyncIterator[Open]:
+    async with shells(database, tmp_path) as start:
+        yield start
+
+
+@pytest.fixture(scope="module")
+def salesforce_process():
+    with simulated() as found:
+        yield found
+
+
+@pytest.fixture
+def org(salesforce_process):
+    salesforce_process.start()
+    return salesforce_process
+
+
+async def test_why_tells_the_turn_as_it_was(shell: Open):
+    run = await shell(config(rules=RULES, more=LANGUAGES))
+    await run.world.route(*(lead(n) for n in range(4)))
+    await run("reps", "pause", "cid", "--reason", "on holiday", "--actor", "olga")
+    await run.world.route(lead(7, country="DE"))
+    await run("reps", "resume", "cid")
+    await run.world.route(*(lead(n) for n in range(20, 30)))
+    found = (await run("why", "p7@c7.com", "--json")).json
+    assert (found["rule"], found["pool"], found["rep"], found["status"]) == ("german", "main", "bob", "assigned")
+    candidates = {row["rep"]: row for row in found["candidates"]}
+    assert candidates["bob"]["available"]
+    assert candidates["bob"]["why_not"] is None
+    assert "wants language = de" in candidates["ann"]["why_not"]
+    assert candidates["cid"]["why_not"] == "Cid was paused by olga: on holiday."
+    assert not candidates["cid"]["available"]
+    assert sum(row["balance"] for row in found["candidates"]) == pytest.approx(0, abs=0.02)
+    said = (await run("why", str(found["lead"]))).out
+    assert "Rule own did not match: lead.domain_kind is 'other'." in said
+    assert "Rule german decided: lead.country is 'DE'." in said
+    assert "bob got it in pool main" in said
+    assert "crm: a change waits" in said
+
+
+async def test_why_finds_a_lead_by_whatever_one_has_in_hand(shell: Open):
+    run = await shell()
+    await run.world.route(lead(1), lead(2))
+    number = await run.world.value("select lead_id from lead_key where value = 'v1'")
+    await run.world.fetch("update change set record_id = '00QA1B2C3D4E5F6' where lead_id = $1", number)
+    key = await run.world.value("select external_key from change where lead_id = $1", number)
+    for words in (f"{number}", f"#{number}", "P1@C1.com", "v1", "00QA1B2C3D4E5F6", key):
+        assert (await run("why", words, "--json")).json["lead"] == number
+
+
+async def test_why_of_a_held_lead_says_who_could_take_it(shell: Open):
+    run = await shell()
+    for rep in ("ann", "bob", "cid"):
+        await run("reps", "pause", rep, "--reason", "closed")
+    await run.world.route(lead(1))
+    await run("reps", "resume", "ann")
+    found = (await run("why", "p1@c1.com", "--json")).json
+    assert found["status"] == "held"
+    assert {row["rep"]: row["available"] for row in found["candidates"]} == {"ann": True, "bob": False, "cid": False}
+    assert "Bob is paused: closed." in (await run("why", "p1@c1.com")).out
+
+
+async def test_text_from_outside_cannot_steer_the_terminal(shell: Open):
+    """Case 125, for terminals: escapes, markup and marks of writing direction are shown, never obeyed."""
+    run = await shell()
+    nasty = "\x1b[31mRed\x07 [bold]Ann[/bold] \u202egnp.exe \x9b2J <b>"
+    await run.world.route(lead(1, name=nasty, company="[link=http://x]a[/link]"))
+    for words in (("leads", "list"), ("leads", "show", "p1@c1.com"), ("why", "p1@c1.com"), ("leads", "list", "--json")):
+        said = (await run(*words)).out
+        assert not set(said) & set("\x1b\x07\x9b\u202e")
+        assert "[bold]Ann[/bold]" in said
+    assert "[link=http://x]a[/link]" in (await run("leads", "list")).out
+
+
+async def test_audit_says_how_far_from_fair_and_finds_what_was_changed(shell: Open):
+    run = await shell(config("ann = 3, bob = 2, cid = 1"))
+    await run.world.route(*(lead(n) for n in range(30)))
+    found = (await run("audit", "--json")).json
+    assert set(found) == {"ok", "assignments", "pools"}
+    assert found["ok"]
+    assert found["assignments"] == 30
+    pool = found["pools"]["main"]
+    assert set(pool) == {"assignments", "gaps", "recomputed", "max_deviation", "credit"}
+    assert pool["recomputed"]
+    assert 0 < pool["max_deviation"] < 1
+    said = (await run("audit")).out
+    assert "furthest from fair share: 0." in said
+    assert "every turn recomputed is the one that was made" in said
+
+
+@pytest.mark.parametrize(
+    ("sql", "words"),
+    [
+        (
+            "update assignment set rep_id = 'bob' where seq = 10 and rep_id <> 'bob' or seq = 11 and rep_id <> 'bob'",
+            "seq 1",
+        ),
+        ("delete from assignment where seq = 9", "missing"),
+        ("update rotation set balance = balance + case rep_id when 'ann' then 1 else 0 end", "the balance of ann"),
+        ("update pool set given = given - 1", "leads given"),
+        ("update pool set last_rep = case last_rep when 'ann' then 'bob' else 'ann' end", "got its last lead"),
+        (
+            "insert into credit (pool_id, rep_id, kind, opened_seq) values ('main', 'ann', 'owed', 1)",
+            "open credit of ann",
+        ),
+    ],
+)
+async def test_audit_is_not_ok_after(shell: Open, sql: str, words: str):
+    run = await shell()
+    await run.world.route(*(lead(n) for n in range(12)))
+    await run("audit")
+    await run.world.fetch(sql)
+    said = await run("audit", code=1)
+    assert "NOT OK" in said.out
+    assert words in said.out
+    assert not (await run("audit", "--json", code=1)).json["ok"]
+
+
+async def test_audit_streams_rows_in_bounded_memory(shell: Open):
+    """Pools of several pages of the cursor, with changes of the set within."""
+    run = await shell()
+    for n in range(12):
+        await run.world.route(*(lead(n * 1000 + m) for m in range(500)))
+        await run(*("reps", "pause" if n % 2 == 0 else "resume", "ann", "--reason", "x"))
+    found = (await run("audit", "--json")).json
+    assert found["ok"]
+    assert found["assignments"] == 6000
+
+
+async def salesforce(shell: Open, org) -> Shell:
+    rows = "".join(f'[reps.{name}.ids]\nsf = "{org.users[name]}"\n' for name in ("ann", "bob"))
+    fields = "".join(
+        f'{name} = "{to}"\n'
+        if isinstance(to, str)
+        else f'{name} = {{ field = "{to["field"]}", default = "Unknown" }}\n'
+        for name, to in MAP.items()
+    )
+    more = (
+        f'[destinations.sf]\ntype = "salesforce"\nurl = "{org.url}"\nallow_private = true\nclient_id = "env:SF_ID"\n'
+        f'client_secret = "env:SF_SECRET"\n[destinations.sf.map]\n{fields}{rows}'
+    )
+    return await shell(config("ann = 1, bob = 1", more=more))
+
+
+async def deliver(run: Shell, org, *, skip: int = 0) -> None:
+    """Every lead but the first `skip` of them in the CRM, as the deliver station would have left them."""
+    destination = org.destination(
+        map={name: to for name, to in MAP.items() if name in {"LastName", "Company", "Email"}}
+    )
+    rows = await run.world.fetch(
+        """select l.id, l.rep_id, l.fields -> 'email' ->> 0 as email, c.external_key as key
+           from lead l join change c on c.lead_id = l.id and c.destination_id = 'sf' order by l.id offset $1""",
+        skip,
+    )
+    records = tuple(outgoing(row) for row in rows)
+    answer = await destination.write(Batch(1, "sf", records, datetime.now(UTC)))
+    await destination.close()
+    assert all(isinstance(one, Written) for one in answer.outcomes)
+    await run.world.fetch(
+        """with b as (insert into batch (destination_id, holder, deadline, records, settled_at)
+                      values ('sf', gen_random_uuid(), now(), 1, now()) returning id),
+           w as (insert into write (batch_id, lead_id, destination_id, version, oldest_event_at, owner, outcome)
+                 select b.id, l.id, 'sf', 1, now(), l.rep_id, 'written' from b cross join lead l)
+           update change set state = 'done', confirmed = version, first_event_at = null where destination_id = 'sf'"""
+    )
+
+
+def outgoing(row) -> Outgoing:
+    fields = {"last_name": "Pat", "company": "C", "email": row["email"]}
+    now = datetime.now(UTC)
+    return Outgoing(row["id"], 1, 1, row["key"], None, fields, row["rep_id"], "rep", None, None, now, None)
+
+
+async def test_reconcile_asks_the_crm_itself(shell: Open, org, monkeypatch):
+    monkeypatch.setenv("SF_ID", "crmsim-client")
+    monkeypatch.setenv("SF_SECRET", "crmsim-secret")
+    run = await salesforce(shell, org)
+    await run.world.route(*(lead(n) for n in range(250)))
+    await deliver(run, org)
+    found = (await run("reconcile", "--json")).json
+    assert (found["checked"], found["missing"], found["twice"], found["owner_differs"]) == (250, [], [], [])
+    assert found["not_asked"] == {"crm": "a console keeps nothing"}
+    assert "250 leads of the last 24h checked: 0 missing, 0 twice" in (await run("reconcile")).out
+
+
+async def test_reconcile_finds_who_is_missing_and_who_is_twice(shell: Open, org, monkeypatch):
+    monkeypatch.setenv("SF_ID", "crmsim-client")
+    monkeypatch.setenv("SF_SECRET", "crmsim-secret")
+    run = await salesforce(shell, org)
+    await run.world.route(*(lead(n) for n in range(3)), lead(3, email="o'neil@c3.com"))
+    await deliver(run, org, skip=1)
+    ids = [row["id"] for row in await run.world.fetch("select id from lead order by id")]
+    await run.world.fetch("update write set owner = 'bob' where lead_id = $1", ids[1])
+    await run.world.fetch("update write set owner = 'ann' where lead_id = $1", ids[2])
+    again = org.destination(map={name: MAP[name] for name in ("LastName", "Company", "Email")})
+    copy = Outgoing(9, 1, 1, "ft-other", None, {"last_name": "Pat", "company": "C", "email": "p2@c2.com"}, None, "rep",
+                    None, None, datetime.now(UTC), None)  # fmt: skip
+    await again.write(Batch(2, "sf", (copy,), datetime.now(UTC)))
+    await again.close()
+    found = (await run("reconcile", "--since", "1h", "--json", code=1)).json
+    assert [row["lead"] for row in found["missing"]] == [ids[0]]
+    assert [(row["lead"], len(row["records"])) for row in found["twice"]] == [(ids[2], 2)]
+    owners = await run.world.fetch("select rep_id from lead where id = any($1) order by id", ids[1:3])
+    differs = [lead for lead, row, sent in zip(ids[1:3], owners, ("bob", "ann"), strict=True) if row["rep_id"] != sent]
+    assert [row["lead"] for row in found["owner_differs"]] == differs
+    said = (await run("reconcile", code=1)).out
+    assert f"MISSING in sf: lead {ids[0]}" in said
+    assert f"TWICE in sf: lead {ids[2]}" in said
+
+
+async def test_a_secret_that_is_missing_or_refused_is_said_without_it(shell: Open, org, monkeypatch):
+    """Case 123."""
+    run = await salesforce(shell, org)
+    monkeypatch.delenv("SF_ID", raising=False)
+    assert "SF_ID" in (await run("reconcile", code=2)).err
+    monkeypatch.setenv("SF_ID", "crmsim-client")
+    monkeypatch.setenv("SF_SECRET", "SECRET123")
+    await run.world.route(lead(1))
+    said = await run("reconcile", code=3)
+    assert "SECRET123" not in said.err + said.out
+    assert "Traceback" not in said.err
