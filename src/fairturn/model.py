@@ -18,7 +18,7 @@ FieldValue = str | int | float | bool | None
 class Item:
     """One event of a request, before it is stored."""
 
-    id: bytes  # 16 bytes: hash of (source, dedupe key or item bytes, index)
+    id: bytes  # 16 bytes: hash of (source, dedupe value or the item as JSON)
     index: int  # place in the request's array, 0 for a single event
     body: bytes | None  # the parsed copy as clean UTF-8 JSON; None = the delivery's bytes are that already
     marks: tuple[str, ...] = ()  # what was cleaned: "nul", "surrogate", "charset", "big number"

@@ -13,9 +13,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fairturn.config import Settings
-from fairturn.errors import ConfigError
+from fairturn.errors import ConfigError, Overloaded
 from fairturn.flow.accept import Bounds
 from fairturn.intake.app import endpoints
+from fairturn.intake.wire import Bodies
 
 OPEN = {"verify": {"type": "unsigned"}}
 GITHUB = {
@@ -204,6 +205,34 @@ async def test_sizes_declared_and_not(serve):
     assert answer.split(b" ")[1] in {b"400", b"413"}
     huge = b"Content-Length: 999999999\r\n\r\n"
     assert (await raw(intake.port, head + huge)).startswith(b"HTTP/1.1 413")
+
+
+async def test_bodies_that_are_still_coming_in_are_bounded_together():
+    """Many slow senders at once, each within its own limit; when they are gone there is room again."""
+    bodies = Bodies(most_held=1000)
+
+    def sender(pieces: list[bytes], end: asyncio.Event | None = None):
+        left = list(pieces)
+
+        async def receive() -> dict[str, Any]:
+            if left:
+                return {"type": "http.request", "body": left.pop(0), "more_body": True}
+            if end is not None:
+                await end.wait()
+            return {"type": "http.request", "body": b"", "more_body": False}
+
+        return receive
+
+    end = asyncio.Event()
+    first = asyncio.create_task(bodies.read(sender([b"x" * 600], end), {}, 700, 10))
+    await asyncio.sleep(0)
+    with pytest.raises(Overloaded):
+        await asyncio.create_task(bodies.read(sender([b"y" * 600]), {}, 700, 10))
+    end.set()
+    assert await first == b"x" * 600
+    assert (
+        await asyncio.create_task(bodies.read(sender([b"y" * 300, b"z" * 300]), {}, 700, 10)) == b"y" * 300 + b"z" * 300
+    )
 
 
 async def test_a_body_that_never_ends_is_given_up(serve):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import orjson
 
@@ -20,6 +20,10 @@ Header = tuple[bytes, bytes]
 
 JSON: Header = (b"content-type", b"application/json")
 CLOSE: Header = (b"connection", b"close")  # the rest of a body that we did not read would be taken for a request
+
+# Bytes of bodies that are still coming in, of all connections: many slow senders must not fill the memory before
+# anything of theirs can be verified.
+MOST_HELD: Final = 256 * 1_048_576
 
 
 class Gone(Exception):
@@ -43,7 +47,7 @@ def refusal(error: RefusedRequest) -> Reply:
 
 
 def overload(error: Overloaded) -> Reply:
-    return reply(503, {"error": f"{error} Send it again."}, (b"retry-after", b"%d" % error.retry_after))
+    return reply(503, {"error": f"{error} Send it again."}, (b"retry-after", b"%d" % error.retry_after), CLOSE)
 
 
 async def respond(send: Send, answer: Reply, *, head: bool = False) -> None:
@@ -60,13 +64,15 @@ class Bodies:
     door does for it.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, most_held: int = MOST_HELD) -> None:
+        self._most_held = most_held
+        self._held = 0
         self._until: dict[asyncio.Task[object], float] = {}
         self._late: set[asyncio.Task[object]] = set()
         self._timer: asyncio.TimerHandle | None = None
 
     async def read(self, receive: Receive, headers: Mapping[bytes, bytes], most: int, seconds: float) -> bytes:
-        """Raises RefusedRequest 413 beyond `most` bytes, 408 after `seconds` (to the next second); Gone."""
+        """Raises RefusedRequest 413 beyond `most` bytes, 408 after `seconds` (to the next second); Overloaded; Gone."""
         declared = headers.get(b"content-length", b"0")
         if len(declared) > 18 or (declared.isdigit() and int(declared) > most):
             raise _too_long(most)
@@ -74,7 +80,7 @@ class Bodies:
         assert task is not None  # noqa: S101  an ASGI server runs us in one
         self._watch(task, seconds)
         try:
-            return await _whole(receive, most)
+            return await self._whole(receive, most)
         except asyncio.CancelledError:
             if task not in self._late:
                 raise
@@ -99,25 +105,34 @@ class Bodies:
             task.cancel()
         self._timer = loop.call_later(1.0, self._look, loop) if self._until else None
 
-
-async def _whole(receive: Receive, most: int) -> bytes:
-    message = await receive()
-    if message["type"] == "http.request" and not message.get("more_body", False):
-        body: bytes = message.get("body", b"")  # nearly always: the whole body came with the headers
-        if len(body) > most:
-            raise _too_long(most)
-        return body
-    chunks: list[bytes] = []
-    size = 0
-    while message["type"] == "http.request":
-        chunks.append(message.get("body", b""))
-        size += len(chunks[-1])
-        if size > most:
-            raise _too_long(most)
-        if not message.get("more_body", False):
-            return b"".join(chunks)
+    async def _whole(self, receive: Receive, most: int) -> bytes:
         message = await receive()
-    raise Gone
+        if message["type"] == "http.request" and not message.get("more_body", False):
+            body: bytes = message.get("body", b"")  # nearly always: the whole body came with the headers
+            if len(body) > most:
+                raise _too_long(most)
+            return body
+        return await self._in_pieces(receive, message, most)
+
+    async def _in_pieces(self, receive: Receive, message: Message, most: int) -> bytes:
+        chunks: list[bytes] = []
+        size = 0
+        try:
+            while message["type"] == "http.request":
+                chunk = message.get("body", b"")
+                chunks.append(chunk)
+                size += len(chunk)
+                self._held += len(chunk)
+                if size > most:
+                    raise _too_long(most)
+                if self._held > self._most_held:
+                    raise Overloaded("More bodies arrive at once than this process can hold.", 2)
+                if not message.get("more_body", False):
+                    return b"".join(chunks)
+                message = await receive()
+            raise Gone
+        finally:
+            self._held -= size
 
 
 def _too_long(most: int) -> RefusedRequest:

@@ -9,7 +9,7 @@ create table delivery (
 create index delivery_raw on delivery (received_at) where body is not null;
 
 create table event (
-    id           bytea primary key check (octet_length(id) = 16),  -- hash of (source, dedupe key or item bytes, index)
+    id           bytea primary key check (octet_length(id) = 16),  -- hash of (source, dedupe value or the item as JSON)
     serial       bigint generated always as identity,
     delivery_id  bytea not null,
     item         integer not null check (item >= 0),
