@@ -88,9 +88,13 @@ def test_one_row_lost_of_many_does_count():
 
 
 def test_what_was_asked_for_is_waited_for_case_111():
-    (verdict,) = judge(Answer((Later("ft-1", 55, "destination", "429", "slow down"),)))
+    """Case 111: by the record if it is the record's own; by the destination's block (test_breaker) if it is for all."""
+    (verdict,) = judge(Answer((Later("ft-1", 55, "record", "LOCK", "busy"),)))
     assert isinstance(verdict, RetryAt)
     assert verdict.after == 55
+    (verdict,) = judge(Answer((Later("ft-1", 55, "destination", "429", "slow down"),)))
+    assert isinstance(verdict, RetryAt)
+    assert verdict.after == 1
 
 
 def test_records_of_one_account_come_back_together():

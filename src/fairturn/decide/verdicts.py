@@ -113,7 +113,11 @@ def _judge(
         case Refused():
             return Failed(record.lead, outcome.code, outcome.message, owner_fault=outcome.owner_fault)
         case Later():
-            retry = RetryAt(record.lead, outcome.after or 0.0, outcome.code, outcome.message, outcome.scope == "record")
+            # What is asked of the whole destination is kept by its block, which a person can lift; a time in each row
+            # would outlive that.
+            own = outcome.scope == "record"
+            after = (outcome.after or 0.0) if own else 0.0
+            retry = RetryAt(record.lead, after, outcome.code, outcome.message, own)
         case _:
             retry = RetryAt(record.lead, 0.0, UNKNOWN, outcome.message, not outage)
     return _again(record, retry, retrying, now, dice)

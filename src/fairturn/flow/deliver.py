@@ -73,6 +73,7 @@ class Deliver:
         self._unsettled = 0
         self._org_known = settings.mode == "shadow"
         self._nudge = asyncio.Event()
+        self._deaf = False
         self._stopping = asyncio.Event()
         self._log = log.bind(destination=name)
 
@@ -88,6 +89,9 @@ class Deliver:
         try:
             while not self._stopping.is_set():
                 await self._rest(await self._guarded_step())
+                for task in (hearing, keeping):
+                    if task.done():  # only a fault of our own ends them: let it be seen, and the station start anew
+                        task.result()
         finally:
             await _ended(hearing)
             if self._flights:
@@ -137,18 +141,23 @@ class Deliver:
         return 0.0
 
     async def _rest(self, seconds: float) -> None:
-        """Until nudged, for `seconds` at most."""
+        """Until nudged, for `seconds` at most.
+
+        News from route is not worth a look while a departure is due within a linger: whatever is new leaves with it.
+        """
         if seconds <= 0:
             return
+        self._deaf = self._settings.window != "none" and seconds <= self._settings.linger
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(min(seconds, POLL)):
                 await self._nudge.wait()
-                self._nudge.clear()
                 await asyncio.sleep(LOOK)
+        self._nudge.clear()
+        self._deaf = False
 
     async def _hear(self, wake: Wake) -> None:
         while True:
-            if await wake.wait(POLL):
+            if await wake.wait(POLL) and not self._deaf:
                 self._nudge.set()
 
     async def _keep(self) -> None:
