@@ -162,11 +162,9 @@ async def test_audit_streams_rows_in_bounded_memory(shell: Open):
 
 async def salesforce(shell: Open, org) -> Shell:
     rows = "".join(f'[reps.{name}.ids]\nsf = "{org.users[name]}"\n' for name in ("ann", "bob"))
-    fields = "".join(
-        f'{name} = "{to}"\n'
-        if isinstance(to, str)
-        else f'{name} = {{ field = "{to["field"]}", default = "Unknown" }}\n'
-        for name, to in MAP.items()
+    fields = (
+        'LastName = { field = "last_name", default = "Unknown" }\nEmail = "email"\n'
+        'Company = { field = "company", default = "Unknown" }\n'
     )
     more = (
         f'[destinations.sf]\ntype = "salesforce"\nurl = "{org.url}"\nallow_private = true\nclient_id = "env:SF_ID"\n'

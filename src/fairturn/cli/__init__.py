@@ -9,7 +9,7 @@ from importlib import import_module
 
 import typer
 
-from fairturn.cli import database, destinations, failed, holds, leads, past, proofs, reps, setup, why
+from fairturn.cli import database, destinations, failed, holds, leads, past, proofs, reps, setup, simulate, why
 from fairturn.cli.paper import whisper
 
 INTRO = """Every lead to the right rep, fairly, and into the CRM in few, safe, batched calls.
@@ -44,6 +44,7 @@ for name in ("serve", "demo"):
 _command(why.why, "fairturn why jane@acme.com", WATCH)
 _command(proofs.audit, "fairturn audit --json", WATCH)
 _command(proofs.reconcile, "fairturn reconcile --since 7d", WATCH)
+_command(simulate.simulate, "fairturn simulate leads.csv --config new.toml --against fairturn.toml", WATCH)
 _command(past.history, "fairturn history 'rep ann'", WATCH)
 app.add_typer(leads.group, name="leads", rich_help_panel=WATCH)
 app.add_typer(reps.group, name="reps", rich_help_panel=ACT)

@@ -46,7 +46,7 @@ async def take_turns(
     held = [from_lead(lead) for pool in order for lead in turn.held.get(pool, ()) if lead.id not in known]
     for draft in held:
         draft.status, draft.values = "routing", dict(plain(draft.fields))
-    folds = _fold(plan, order, turn.pools, held + sorted(routing, key=lambda draft: draft.before is None))
+    folds = fold_pools(plan, order, turn.pools, held + sorted(routing, key=lambda draft: draft.before is None))
     return folds, held
 
 
@@ -59,9 +59,10 @@ async def _give_back(step: RouteStep, plan: Plan, turn: Turn, returns: Sequence[
         await step.write(Routed((), plan.version, (), folds={back.pool: fold}))
 
 
-def _fold(
+def fold_pools(
     plan: Plan, order: Sequence[str], facts: Mapping[str, PoolFacts], routing: Sequence[Draft]
 ) -> dict[str, Fold]:
+    """Pure: the drafts of `routing` get their owner or are held, each pool before the one it falls back to."""
     queues: dict[str, list[Draft]] = {pool: [] for pool in order}
     homes: dict[int, str] = {}
     drafts = {draft.id: draft for draft in routing}
