@@ -38,9 +38,15 @@ def _command(function: object, example: str, panel: str) -> None:
 _command(setup.init, "fairturn init --from leads.csv --destination salesforce", BEGIN)
 _command(setup.check, "fairturn check --config fairturn.toml", BEGIN)
 # The module of a command that is not built yet leaves no hole: `serve` and `demo` bring `command` along.
-for name in ("serve", "demo"):
+EXAMPLES = {
+    "serve": "fairturn serve --config fairturn.toml --port 8080",
+    "demo": "fairturn demo --leads 200 --seconds 20",
+}
+for name, example in EXAMPLES.items():
     if importlib.util.find_spec(f"fairturn.cli.{name}") is not None:
-        app.command(name, rich_help_panel=BEGIN)(import_module(f"fairturn.cli.{name}").command)
+        app.command(name, epilog=f"Example: {example}", rich_help_panel=BEGIN)(
+            import_module(f"fairturn.cli.{name}").command
+        )
 _command(why.why, "fairturn why jane@acme.com", WATCH)
 _command(proofs.audit, "fairturn audit --json", WATCH)
 _command(proofs.reconcile, "fairturn reconcile --since 7d", WATCH)
