@@ -3,10 +3,12 @@
 from dataclasses import replace
 
 import pytest
+from typer.testing import CliRunner
 
-from fairturn.assemble.demo.measure import Evidence, PoolSummary, Summary, is_bad, lost, percentiles
+from fairturn.assemble.demo.measure import Evidence, PoolSummary, Summary, is_bad, lost, percentiles, pools
 from fairturn.assemble.demo.scenario import Person
 from fairturn.assemble.demo.words import Conditions, report, share
+from fairturn.cli import app
 
 EVIDENCE = Evidence(
     people={},
@@ -102,3 +104,16 @@ def test_almost_a_lead_is_not_shown_as_a_lead():
     assert share(0.9996) == "0.99"
     assert share(1.0) == "1.00"
     assert share(0.5) == "0.50"
+
+
+def test_reps_without_a_lead_are_counted_too():
+    audit = {"pools": {"enterprise": {"max_deviation": 0.5, "credit": {}}}}
+    assert pools({"enterprise": {"ben": 2}}, {"enterprise": 1}, audit) == {
+        "enterprise": PoolSummary({"ada": 0, "ben": 2, "cleo": 0}, 0.5, {}, 1)
+    }
+
+
+def test_a_mistyped_path_is_found_before_the_minute_is_spent(tmp_path):
+    done = CliRunner().invoke(app, ["demo", "--json", str(tmp_path / "no" / "out.json")])
+    assert done.exit_code == 2
+    assert "cannot be written" in done.stderr

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from fairturn.assemble.demo.run import Moment, Result
 
 INTERRUPTED = 130  # 128 + SIGINT, as shells have it
+STOPPING = "Stopping, and removing what was started ..."
 QUIET = 10.0  # per cent of the events between two lines in a pipe
 
 
@@ -27,7 +28,7 @@ def command(
     events: Annotated[int, typer.Option(min=1, max=20, help="Of each lead: a form, enrichment, then scores.")] = 3,
     crm_seconds: Annotated[float, typer.Option(min=0, max=60, help="What each request costs in the CRM.")] = 0.5,
     record_ms: Annotated[float, typer.Option(min=0, max=1000, help="And each record in it, in milliseconds.")] = 10,
-    seed: Annotated[int, typer.Option(min=0, help="Another burst of the same kind.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Another burst of the same kind.")] = 8,
     leave: Annotated[bool, typer.Option("--exit", help="End after the summary instead of staying up.")] = False,
     file: Annotated[
         Path | None, typer.Option("--json", metavar="F", help="Write the numbers there, for scripts.")
@@ -40,6 +41,8 @@ def command(
     """
     from fairturn.assemble.demo.run import Options, demo
 
+    if file is not None:
+        _open(file).close()  # a run of a minute must not end in a path that was mistyped
     options = Options(leads, seconds, events, crm_seconds, record_ms, seed)
 
     def show(found: Result) -> None:
@@ -62,8 +65,14 @@ def command(
 def _write(file: Path, found: Result) -> None:
     import orjson
 
+    with _open(file) as out:
+        out.truncate(0)
+        out.write(orjson.dumps(found.summary.as_json(), option=orjson.OPT_INDENT_2) + b"\n")
+
+
+def _open(file: Path) -> BinaryIO:
     try:
-        file.write_bytes(orjson.dumps(found.summary.as_json(), option=orjson.OPT_INDENT_2) + b"\n")
+        return file.open("ab")
     except OSError as error:
         refuse(f"{file} cannot be written ({error.strerror}). Name a file in a folder that you may write to.")
 
@@ -87,6 +96,10 @@ class _Bar:
         self._task = task
 
     def tell(self, moment: Moment) -> None:
+        if moment.phase == "stopping":
+            self._progress.stop()
+            paper.whisper(STOPPING)
+            return
         words = {"starting": "Starting", "burst": "Burst", "settling": "Last ones", "measuring": "Measuring"}
         said = "" if moment.phase == "starting" else counts(moment)
         known = moment.phase in {"burst", "settling"}
@@ -113,6 +126,8 @@ class _Lines:
             paper.say(counts(moment))
         elif moment.phase == "settling" and self._phase != moment.phase:
             paper.say(f"All sent. {counts(moment)}")
+        elif moment.phase == "stopping":
+            paper.whisper(STOPPING)
         self._phase = moment.phase
 
 

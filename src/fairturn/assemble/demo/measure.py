@@ -10,6 +10,7 @@ from typing import Any, Final
 import httpx2
 
 from fairturn.assemble.demo.scenario import Person
+from fairturn.assemble.demo.settings import REPS
 
 PAGE: Final = 2000
 TITLE, SCORE = "Title", "Score__c"
@@ -168,7 +169,10 @@ def percentiles(seconds: Sequence[float]) -> dict[str, float]:
 def pools(
     owners: Mapping[str, Mapping[str, int]], kept: Mapping[str, int], audit: Mapping[str, Any]
 ) -> dict[str, PoolSummary]:
+    nobody = {pool: {rep.id: 0 for rep in REPS if rep.pool == pool} for pool in audit["pools"]}
     return {
-        name: PoolSummary(owners.get(name, {}), entry["max_deviation"], entry["credit"], kept.get(name, 0))
+        name: PoolSummary(
+            nobody[name] | dict(owners.get(name, {})), entry["max_deviation"], entry["credit"], kept.get(name, 0)
+        )
         for name, entry in sorted(audit["pools"].items())
     }

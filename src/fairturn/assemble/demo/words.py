@@ -92,8 +92,8 @@ def _fairness(found: Summary) -> Iterator[str]:
         yield f"  furthest from fair share: {share(pool.max_deviation)} of a lead{_owed(pool)}"
         if pool.kept:
             yield (
-                f"  {many(pool.kept, 'lead')} of them went to the rep who has their company already: that is outside "
-                "the turns, and later turns make up for it"
+                f"  {pool.kept:,} of them went to the rep who has their company already: no turn, but paid for with a "
+                "later one (a rep owes three at most, the rest is forgiven)"
             )
     if found.audited:
         yield "Every turn was recomputed from the record: it is the one that was made."
