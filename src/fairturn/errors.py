@@ -7,6 +7,7 @@ FairturnError
 +-- MappingProblem           an event that cannot be a lead's, whatever the mapping: it is quarantined with the sentence
 +-- Overloaded               503 with Retry-After: the event could not be stored
 +-- StoreError               PostgreSQL said no
+|   +-- Unstorable           the values themselves are refused: the others can be stored
 |   +-- StoreUnavailable     no connection, restart, out of disk: try again
 |   +-- Contended            deadlock, lock time-out, serialisation: the same transaction may be run again
 |   +-- SchemaTooNew         the database was migrated by a newer release, marked breaking for this one
@@ -88,6 +89,10 @@ class Overloaded(FairturnError):
 
 class StoreError(FairturnError):
     """PostgreSQL refused, with its own words."""
+
+
+class Unstorable(StoreError):
+    """The values themselves are refused: trying again does not help, storing the others does."""
 
 
 class StoreUnavailable(StoreError):

@@ -131,6 +131,7 @@ class Routed:
     folds: Mapping[str, Fold] = field(default_factory=dict)  # pool -> what the turn did
     merges: Mapping[int, int] = field(default_factory=dict)  # younger lead -> older
     rules: Mapping[int, str] = field(default_factory=dict)  # lead -> rule, for the assignment's row
+    notes: Sequence[tuple[str, str, str]] = ()  # verb, object, reason: what a person must know
 
 
 class RouteStep(Protocol):
@@ -356,7 +357,7 @@ class Snapshot(Protocol):
         """Leads whose owner a rule named, outside any pool."""
 
     def answered(self, destination: str, since: datetime) -> AsyncIterator[Sequence[Sent]]:
-        """Leads with an event received since then, each once, in order of id."""
+        """Leads with an event received since then, each once, in order of id; without those in shadow mode."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
@@ -212,3 +213,49 @@ async def test_case_96_an_owner_whom_the_crm_refuses(world: Worlds) -> None:
     assert tuple(change) == ("pending", 2, 2)
     assert not await w.station.owner_refused("bob", lead, "inactive too")
     assert await w.value("select rep_id from lead") == "bob"
+
+
+async def test_two_records_of_one_person_are_listed(world: Worlds) -> None:
+    """Both are in the CRM already: nothing is given back, and a person is told."""
+    w = await world(config())
+    await w.route({"email": "a@gmail.com"}, {"visitor": "v1"})
+    await w.value("update change set confirmed = version, owner_confirmed = owner_version, state = 'done'")
+    await w.route({"email": "a@gmail.com", "visitor": "v1"})
+    assert await w.value("select count(*) from assignment where kind = 'returned'") == 0
+    assert "merge them there" in await w.value("select reason from history where verb = 'two records'")
+
+
+async def test_the_older_lead_takes_over_the_record_of_the_younger(world: Worlds) -> None:
+    w = await world(config())
+    await w.route({"email": "a@gmail.com"}, {"visitor": "v1"})
+    _, younger = await w.fetch("select external_key from change order by lead_id")
+    await w.value(
+        "update change set confirmed = version, owner_confirmed = owner_version, state = 'done', record_id = '00Q1' "
+        "where external_key = $1",
+        younger["external_key"],
+    )
+    await w.route({"email": "a@gmail.com", "visitor": "v1"})
+    [kept] = await w.fetch(
+        "select c.external_key, c.record_id from change c join lead l on l.id = c.lead_id where l.merged_into is null"
+    )
+    assert (kept["external_key"], kept["record_id"]) == (younger["external_key"], "00Q1")
+
+
+async def test_an_event_that_breaks_the_station_is_set_aside_alone(
+    world: Worlds, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever one event does to us, its neighbours get their reps; the store's own trouble sets nothing aside."""
+    w = await world(config())
+    plan = w.station._plans.current
+    real = plan.rules.decide
+
+    class Rules:
+        def decide(self, values: dict[str, object], *rest: object) -> object:
+            if values.get("email") == "boom@x-works.com":
+                raise ZeroDivisionError("boom")
+            return real(values, *rest)
+
+    monkeypatch.setattr(w.station._plans, "current", replace(plan, rules=Rules()))
+    await w.route({"email": "a@one.com"}, {"email": "boom@x-works.com"}, {"email": "b@two.com"})
+    assert await w.owners() == ["ann", "bob"]
+    assert await w.value("select problem from event where state = 'quarantined'") == "could not be routed: boom"

@@ -27,6 +27,7 @@ class Sorted:
     waiting: list[Read]  # signals of people not yet known
     merges: dict[int, int]  # younger -> older
     returns: list[GiveBack]
+    notes: list[tuple[str, str, str]]
 
 
 async def route_events(step: RouteStep, plan: Plan, taken: Taken) -> int:
@@ -56,6 +57,7 @@ async def route_events(step: RouteStep, plan: Plan, taken: Taken) -> int:
             quarantined=reading.problems,
             folds=folds,
             merges=batch.merges,
+            notes=batch.notes,
             rules={draft.id: draft.rule for draft in drafts if draft.rule},
         )
     )
@@ -109,7 +111,7 @@ async def _sort(step: RouteStep, reads: Sequence[Read], leads: Mapping[bytes, in
     starting = [g for g in groups if not g.leads and any(reads[i].source.starts for i in g.events)]
     fresh = iter(await step.new_leads(len(starting)))
     stored = await step.leads(sorted({lead for g in groups for lead in g.leads}))
-    batch = Sorted([], {}, {}, [], {}, [])
+    batch = Sorted([], {}, {}, [], {}, [], [])
     for g in groups:
         mine = [reads[i] for i in g.events]
         if g.leads:
@@ -148,6 +150,11 @@ async def _known(step: RouteStep, batch: Sorted, g: Group, stored: Mapping[int, 
         draft.fields = merge(draft.fields, younger.fields)
         draft.priority = higher(draft.priority, younger.priority)
         batch.merges[younger.id] = oldest.id
+        if {oldest.id, younger.id} <= there:
+            text = (
+                f"leads {oldest.id} and {younger.id} are one person, and the CRM has a record of each: merge them there"
+            )
+            batch.notes.append(("two records", f"lead {oldest.id}", text))
         if younger.status != "assigned":
             continue
         if draft.rep is None:

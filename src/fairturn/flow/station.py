@@ -7,7 +7,15 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 import structlog
 
-from fairturn.errors import Contended, FairturnError, StaleConfig, StaleLead, StoreUnavailable
+from fairturn.errors import (
+    Contended,
+    FairturnError,
+    StaleConfig,
+    StaleLead,
+    StoreError,
+    StoreUnavailable,
+    Unstorable,
+)
 from fairturn.flow.plan import Plan, Plans
 from fairturn.flow.route import route_again, route_due, route_events, route_held
 from fairturn.model import Assigned
@@ -65,18 +73,24 @@ class RouteStation:
 
         try:
             await self._transact(act, only=only)
-        except StoreUnavailable:
-            raise
-        except Exception as error:
-            if len(seen) > 1:
-                for event in seen:
-                    await self.route([event])
-            elif seen:
-                log.exception("route.quarantined", event=seen[0].hex(), error=str(error))
-                await self._router.quarantine(seen[0], f"could not be routed: {error}")
-            else:
-                raise
+        except Unstorable as error:
+            await self._one_by_one(seen, error)
+        except (StoreError, StaleLead):
+            raise  # the store's trouble, not the events': they wait
+        except Exception as error:  # noqa: BLE001  # whatever one event did to us, its neighbours must not pay
+            await self._one_by_one(seen, error)
         return len(seen)
+
+    async def _one_by_one(self, events: Sequence[bytes], error: Exception) -> None:
+        """A batch that failed is redone event by event; one that fails alone is set aside, where a person sees it."""
+        if not events:
+            raise error
+        if len(events) > 1:
+            for event in events:
+                await self.route([event])
+            return
+        log.error("route.quarantined", which=events[0].hex(), error=str(error), kind=type(error).__name__)
+        await self._router.quarantine(events[0], f"could not be routed: {error}"[:1000])
 
     async def serve_due(self) -> int:
         async def act(step: RouteStep, plan: Plan, taken: Taken) -> int:

@@ -12,7 +12,7 @@ from typing import Self
 import asyncpg
 import orjson
 
-from fairturn.errors import Contended, StoreError, StoreUnavailable
+from fairturn.errors import Contended, StoreError, StoreUnavailable, Unstorable
 
 Connection = asyncpg.pool.PoolConnectionProxy | asyncpg.Connection
 NAME = re.compile(r"^-- name: (\w+)\s*$", re.MULTILINE)
@@ -71,8 +71,10 @@ def mapped_errors() -> Iterator[None]:
     ) as error:
         if isinstance(error, asyncpg.InterfaceError) and isinstance(error, ValueError):
             # asyncpg's own DataError: the value is at fault, not the connection. Its words hold the value: a payload.
-            raise StoreError("PostgreSQL cannot hold a value that it was given") from None
+            raise Unstorable("PostgreSQL cannot hold a value that it was given") from None
         raise StoreUnavailable(f"PostgreSQL is not available: {words(error)}") from error
+    except (asyncpg.DataError, asyncpg.IntegrityConstraintViolationError, asyncpg.ProgramLimitExceededError) as error:
+        raise Unstorable(f"PostgreSQL refused: {words(error)} ({error.sqlstate})") from error
     except asyncpg.PostgresError as error:
         raise StoreError(f"PostgreSQL refused: {words(error)} ({error.sqlstate})") from error
 

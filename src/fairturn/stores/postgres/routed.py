@@ -29,6 +29,8 @@ async def write(c: Connection, sql: SimpleNamespace, routed: Routed, actor: str)
         await c.execute(sql.merge_leads, list(routed.merges), list(routed.merges.values()))
         for younger, older in routed.merges.items():
             await c.execute(sql.adopt, younger, older)
+    for verb, thing, reason in routed.notes:
+        await c.execute(sql.note, actor, verb, thing, reason)
     await write_folds(c, sql, routed.folds, routed.rules, actor, routed.config)
     await _owners(c, sql, routed, actor)
     await _events(c, sql, routed)

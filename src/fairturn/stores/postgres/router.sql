@@ -226,12 +226,21 @@ set state = case when change.state = 'in_flight' then 'in_flight' else 'pending'
 select pg_notify($1, '')
 
 -- name: adopt
--- The younger of two leads that met has a record in the CRM and the older has none: the older takes the record over.
-update change o
-set external_key = y.external_key, record_id = y.record_id, record = y.record
-from change y
-where o.lead_id = $2 and y.lead_id = $1 and o.destination_id = y.destination_id
-  and o.confirmed = 0 and o.state <> 'in_flight' and y.confirmed > 0
+-- The younger of two leads that met has a record in the CRM and the older has none: they swap their external ids, and
+-- the older takes the record over. (The key's constraint is deferred to the commit.)
+with pair as (
+    select o.lead_id as older, y.lead_id as younger, o.destination_id, o.external_key as older_key,
+           y.external_key as younger_key, y.record_id, y.record
+    from change o join change y using (destination_id)
+    where o.lead_id = $2 and y.lead_id = $1
+      and o.confirmed = 0 and o.attempts = 0 and o.state <> 'in_flight' and y.confirmed > 0
+)
+update change c
+set external_key = case when c.lead_id = p.older then p.younger_key else p.older_key end,
+    record_id = case when c.lead_id = p.older then p.record_id end,
+    record = case when c.lead_id = p.older then p.record end
+from pair p
+where c.destination_id = p.destination_id and c.lead_id in (p.older, p.younger)
 
 -- name: in_crm
 select lead_id from change
