@@ -21,7 +21,7 @@ class Item:
     id: bytes  # 16 bytes: hash of (source, dedupe value or the item as JSON)
     index: int  # place in the request's array, 0 for a single event
     body: bytes | None  # the parsed copy as clean UTF-8 JSON; None = the delivery's bytes are that already
-    marks: tuple[str, ...] = ()  # what was cleaned: "nul", "surrogate", "charset", "big number"
+    marks: tuple[str, ...] = ()  # what was cleaned: "nul", "surrogate", "charset", "control", "big number"
     problem: str | None = None  # set = quarantined on arrival, with this sentence
 
 

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import socket
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -51,6 +51,12 @@ class Intake:
         return await self.sql.fetchval(f"select count(*) from {table}")
 
 
+class Server(uvicorn.Server):
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield  # the test runner's signals stay its own
+
+
 Serve = Callable[..., Any]
 OPEN: Mapping[str, Any] = {"verify": {"type": "unsigned"}}
 
@@ -73,8 +79,7 @@ async def running(
         with socket.create_server(("127.0.0.1", 0)) as listening:
             port = listening.getsockname()[1]
             config = uvicorn.Config(door, access_log=False, log_level="warning", lifespan="off", http="httptools")
-            http = uvicorn.Server(config)
-            http.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
+            http = Server(config)
             task = asyncio.create_task(http.serve([listening]))
             connection = await asyncpg.connect(dsn)
             try:
