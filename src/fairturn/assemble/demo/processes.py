@@ -122,7 +122,7 @@ async def simulator(
                "--client-id", (place / "crm.id").read_text(), "--evidence-requests", str(keep)]  # fmt: skip
     env = {**os.environ, "CRMSIM_CLIENT_SECRET": secret}
     async with started("crmsim", command, env, place / "crmsim.log", ready_line=True) as process:
-        assert process.running.stdout is not None  # noqa: S101
+        assert process.running.stdout is not None  # noqa: S101 - asked for with ready_line
         try:
             line = await asyncio.wait_for(process.running.stdout.readline(), START)
             ready: dict[str, Any] = orjson.loads(line)

@@ -38,7 +38,7 @@ class PostgresProgress:
             events = await c.fetchrow(SQL.events)
             changes = await c.fetchrow(SQL.changes, destination)
         assert events is not None  # noqa: S101 - aggregates without a group have one row
-        assert changes is not None  # noqa: S101
+        assert changes is not None  # noqa: S101 - the same
         return Standing(
             leads=leads,
             unrouted=events["pending"],
