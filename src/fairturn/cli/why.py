@@ -82,7 +82,7 @@ def _given(found: Why) -> Iterator[str]:
     lead, row = found.story.line.lead, found.given
     match lead.status:
         case "assigned" if row is not None and row.pool is not None:
-            yield f"{paper.at(row.at)}  {row.rep} got it in pool {row.pool} (turn {row.seq}): {row.reason}."
+            yield f"{paper.at(row.at)}  {row.rep} got it in pool {row.pool} (entry {row.seq}): {row.reason}."
         case "assigned" if row is not None:
             yield f"{paper.at(row.at)}  {row.rep} got it: {row.reason}."
         case "assigned":
