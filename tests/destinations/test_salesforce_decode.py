@@ -121,6 +121,17 @@ def test_requests_that_failed(status, body, expected):
     assert isinstance(outcome, expected)
 
 
+@pytest.mark.parametrize(
+    ("header", "after"),
+    [("55", 55), ("99999", 3600), ("Wed, 21 Oct 2026 07:28:00 GMT", None), ("-1", None), ("", None)],
+)
+def test_a_gateway_that_names_a_time_is_believed_case_111(header, after):
+    """Case 111: honoured where it is there, and never required."""
+    (outcome,) = read(Reply(503, {"retry-after": header}, b""), [RECORD]).outcomes
+    assert isinstance(outcome, Later)
+    assert (outcome.scope, outcome.after) == ("destination", after)
+
+
 def test_rights_that_are_missing_end_after_some_attempts_case_105():
     """Case 105: 403 always. Counted, so that it ends; and not the record's word alone, so not at once."""
     (outcome,) = read(reply(403, [{"errorCode": "INSUFFICIENT_ACCESS", "message": "no"}]), [RECORD]).outcomes

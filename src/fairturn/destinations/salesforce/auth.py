@@ -78,14 +78,13 @@ class Login:
             reply = await exchange(self._client, request, seconds)
         except NoAnswer as error:
             raise NotSent(f"the login: {error}") from error  # no record was sent, whatever became of the token
-        body = _object(reply.body)
         if reply.status != 200:
-            raise self._refusal(reply, body)
-        return self._judge(body)
+            raise self._refusal(reply, _object(self.clean(reply.body)))
+        return self._judge(_object(reply.body))
 
     def _refusal(self, reply: Reply, body: dict[str, Any]) -> DestinationError:
         """400 and 401 are the CRM's last word on our credentials; anything else is an outage of the endpoint."""
-        reason = self._clean(f"{body.get('error', '')} {body.get('error_description') or ''}".strip())
+        reason = f"{body.get('error', '')} {body.get('error_description') or ''}".strip()[:300]
         if reply.status in (400, 401, 403) and reason:
             return LoginRefused(
                 f"Salesforce refuses the login of destination {self._name}: {reason}. Check client_id, client_secret "
@@ -121,11 +120,11 @@ class Login:
             f"the login answer of {who.url.host} names an address that is not Salesforce's; nothing was sent there"
         )
 
-    def _clean(self, text: str) -> str:
-        """The CRM's words without our own secrets, should it echo them."""
-        for secret in (self._credentials.client_secret, self._credentials.client_id):
-            text = text.replace(secret, "***") if secret else text
-        return text[:300]
+    def clean(self, body: bytes, session: Session | None = None) -> bytes:
+        """The CRM's words without our own secrets, should it echo them: they are kept, shown and logged."""
+        for secret in (session.token if session else "", self._credentials.client_secret, self._credentials.client_id):
+            body = body.replace(secret.encode(), b"***") if secret else body
+        return body
 
 
 def org_of(identity: object) -> str | None:

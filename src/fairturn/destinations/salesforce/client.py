@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import orjson
 
@@ -158,7 +158,7 @@ class Salesforce:
         run.calls += 1
         reply = await exchange(self._client, request, run.left())
         run.usage = usage(reply.headers.get("sforce-limit-info")) or run.usage
-        return reply
+        return replace(reply, body=self._login.clean(reply.body, session))
 
     async def _session(self, seconds: float, stale: Session | None = None) -> Session:
         session = await self._login.session(seconds, stale)

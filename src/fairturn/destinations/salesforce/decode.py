@@ -14,7 +14,7 @@ import orjson
 
 from fairturn.destinations.http import Reply
 from fairturn.destinations.salesforce.ids import answered_id, same_id
-from fairturn.destinations.salesforce.limits import DAILY, PERSON, limit_pause
+from fairturn.destinations.salesforce.limits import DAILY, PERSON, limit_pause, retry_after
 from fairturn.model import Later, Outcome, Outgoing, Refused, Unknown, Written
 
 LOCK = "UNABLE_TO_LOCK_ROW"
@@ -60,10 +60,11 @@ def read(reply: Reply, sent: Sequence[Outgoing]) -> Reading:
         return Reading("expired", _all(sent, Later("", None, "destination", first.code, first.words)))
     if reply.status == 400 and len(sent) > 1 and not _is_transient(first):
         return Reading("split", _all(sent, Later("", None, "record", first.code, first.words)))
-    return Reading("rows", tuple(_of_request(reply.status, first, record) for record in sent))
+    after = retry_after(reply.headers)
+    return Reading("rows", tuple(_of_request(reply.status, first, record, after) for record in sent))
 
 
-def _of_request(status: int, problem: Problem, record: Outgoing) -> Outcome:
+def _of_request(status: int, problem: Problem, record: Outgoing, after: float | None) -> Outcome:
     """The whole request was refused. What may have been carried out all the same is unknown, not later."""
     code, words = problem.code, problem.words
     if code == "REQUEST_LIMIT_EXCEEDED":
@@ -71,7 +72,7 @@ def _of_request(status: int, problem: Problem, record: Outgoing) -> Outcome:
     if _is_lock(problem) or code in ORG_CODES:
         return of_row((problem,), record)
     if code == "SERVER_UNAVAILABLE" or status in (420, 429, 503):
-        return Later(record.key, None, "destination", code, words)
+        return Later(record.key, after, "destination", code, words)
     if status in (400, 403):
         refused = of_row((problem,), record)
         # Rights may come back, and nothing says whose fault it is: counted, so that it ends (case 105).
