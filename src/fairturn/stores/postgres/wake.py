@@ -31,7 +31,9 @@ class Bell:
     async def wait(self, timeout: float) -> bool:
         """True when rung since the last wait, False after `timeout` seconds."""
         try:
-            await asyncio.wait_for(self._rung.wait(), timeout)
+            # Not wait_for: before Python 3.12 it loses a cancellation that meets a ring, and a stop waits for ever.
+            async with asyncio.timeout(timeout):
+                await self._rung.wait()
         except TimeoutError:
             return False
         self._rung.clear()
