@@ -179,6 +179,7 @@ class Server(Frozen):
     body_timeout: Duration = 10.0
     max_unrouted: int = Field(default=1_000_000, ge=1)  # beyond it intake answers 503
     min_disk: int = Field(default=256, ge=0)  # MiB free below which intake answers 503
+    takeover: Annotated[Duration, Field(ge=1.0)] = 10.0  # after this, another worker goes on where one died
 
 
 class Retention(Frozen):

@@ -60,6 +60,6 @@ async def deliveries(
     for name, mine in settings.destinations.items():
         crm = destination(name, settings, env)
         stack.push_async_callback(crm.close)
-        station = Deliver(ledger, crm, name=name, settings=mine, on_owner_fault=refused)
+        station = Deliver(ledger, crm, name=name, settings=mine, on_owner_fault=refused, lease=settings.server.takeover)
         stations.append((f"deliver-{name}", station, partial(station.run, listener.bell("fairturn_change"))))
     return stations
