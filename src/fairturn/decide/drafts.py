@@ -11,6 +11,7 @@ from fairturn.config import Rule, Settings, Source
 from fairturn.decide.merging import plain
 from fairturn.model import Fields, FieldValue, Lead, LeadStatus
 
+DROPPED = "dropped by "  # how the reason of a lead begins whose failed write a person dropped
 RANK = {"high": 0, "normal": 1, "bulk": 2}
 Status = Literal["new", "routing"] | LeadStatus
 
@@ -40,8 +41,9 @@ class Draft:
 
     @property
     def open(self) -> bool:
-        """Nobody has it yet, and somebody should."""
-        return self.status in ("new", "waiting", "held")
+        """Nobody has it yet, and somebody should: a lead that a person dropped, too, once something new is heard of it."""
+        alive = self.status == "ignored" and self.changed and (self.reason or "").startswith(DROPPED)
+        return alive or self.status in ("new", "waiting", "held")
 
     @property
     def moved(self) -> bool:
@@ -64,7 +66,12 @@ class Draft:
         return self.status in ("assigned", "parked", "held") and (self.changed or self.moved)
 
     def lead(self) -> Lead:
-        status: LeadStatus = "held" if self.status in ("new", "routing") else self.status
+        status: LeadStatus
+        match self.status:
+            case "new" | "routing":
+                status = "held"
+            case placed:
+                status = placed
         before = self.before
         if before is None:
             created = self.oldest or datetime.min.replace(tzinfo=UTC)

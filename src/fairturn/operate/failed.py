@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from fairturn.decide.drafts import from_lead
+from fairturn.decide.drafts import DROPPED, from_lead
 from fairturn.decide.fairness import after, give_back
 from fairturn.errors import StaleConfig
 from fairturn.flow.plan import Plan
@@ -77,7 +77,7 @@ async def _give_back(
         if turn.pool is None or turn.pool not in facts:
             continue
         owes = turn.counts if turn.kind == "kept" else True
-        why = f"dropped by {by.actor}: {by.reason or 'no reason given'}"
+        why = f"{DROPPED}{by.actor}: {by.reason or 'no reason given'}"
         fold = give_back(facts[turn.pool], turn.rep, turn.lead or lead, why, owes=owes)
         facts[turn.pool] = after(facts[turn.pool], fold)
         await step.route.write(Routed((), plan.version, (), folds={turn.pool: fold}))
@@ -91,7 +91,7 @@ async def _release(step: ActStep, plan: Plan, leads: Sequence[Lead], by: By) -> 
     drafts = [from_lead(lead) for lead in leads]
     for draft in drafts:
         draft.status, draft.rep, draft.wait_until = "ignored", None, None
-        draft.reason = f"dropped by {by.actor}: {by.reason or 'no reason given'}"
+        draft.reason = f"{DROPPED}{by.actor}: {by.reason or 'no reason given'}"
     writes = tuple(LeadWrite(lead=draft.lead(), new=False, changes=False) for draft in drafts)
     await step.route.write(Routed(leads=writes, config=plan.version, destinations=()))
 
