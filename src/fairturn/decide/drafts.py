@@ -41,7 +41,7 @@ class Draft:
 
     @property
     def open(self) -> bool:
-        """Nobody has it yet, and somebody should: a lead that a person dropped, too, once something new is heard of it."""
+        """Nobody has it yet, and somebody should. So too a lead that a person dropped, once something new is heard."""
         alive = self.status == "ignored" and self.changed and (self.reason or "").startswith(DROPPED)
         return alive or self.status in ("new", "waiting", "held")
 
