@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from fairturn.errors import FairturnError
+from fairturn.errors import FairturnError, StoreError
 from fairturn.flow.plan import Plan, Plans, compile_plan, shapes
 from fairturn.operate import settings as settings_file
 from fairturn.operate.loaded import Loaded
+from fairturn.ports import Wake
 from fairturn.sources import FORMATS, flattener
 from fairturn.stores.postgres.configs import PostgresConfigs, Version
 from fairturn.stores.postgres.database import Database
+
+LOOK = 15.0  # seconds between looks at which settings are in force, should no notification come
 
 
 def load_file(path: Path, env: Mapping[str, str], *, secrets: bool = True) -> Loaded:
@@ -33,6 +36,18 @@ async def in_force(database: Database, env: Mapping[str, str]) -> tuple[Version,
         msg = "No settings are in force yet. Start `fairturn serve` with a settings file once."
         raise FairturnError(msg)
     return version, settings_file.parse(version.body, Path(f"settings version {version.id}"), env, secrets=False)
+
+
+async def until_newer(database: Database, version: int, wake: Wake) -> int:
+    """The version in force, once it is another than `version`: some process was started with a new file."""
+    while True:
+        await wake.wait(LOOK)
+        try:
+            current = await PostgresConfigs(database).current()
+        except StoreError:
+            continue
+        if current is not None and current.id != version:
+            return current.id
 
 
 async def plans(database: Database, env: Mapping[str, str]) -> Plans:

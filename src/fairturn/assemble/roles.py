@@ -10,24 +10,29 @@ from contextlib import AsyncExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 
+import structlog
 import uvicorn
 
 from fairturn.assemble import places
 from fairturn.assemble.deliveries import deliveries
-from fairturn.assemble.plans import in_force, plans
+from fairturn.assemble.plans import in_force, plans, until_newer
 from fairturn.config import Hmac, Settings, SharedSecret
+from fairturn.errors import FairturnError
 from fairturn.flow.accept import Accept, Bounds
 from fairturn.flow.engine import Engine, Station
 from fairturn.flow.station import RouteStation, SyncLane
 from fairturn.flow.sweep import Sweep
-from fairturn.intake.app import build
+from fairturn.intake.app import Door, build
+from fairturn.intake.wire import ASGIApp
 from fairturn.operate.secrets import secret
+from fairturn.ports import Wake
 from fairturn.stores.postgres.broom import PostgresBroom
 from fairturn.stores.postgres.database import Database
 from fairturn.stores.postgres.journal import PostgresJournal
 from fairturn.stores.postgres.router import PostgresRouter
 from fairturn.stores.postgres.wake import Listener
 
+log = structlog.get_logger(__name__)
 GRACE = 10  # seconds that open requests get when we stop
 
 
@@ -64,34 +69,42 @@ def free_disk(settings: Settings) -> Callable[[], int] | None:
 async def intake(dsn: str, host: str, port: int, env: Mapping[str, str], stop: asyncio.Event) -> None:
     async with AsyncExitStack() as stack:
         database = await stack.enter_async_context(Database(dsn, size=4))
-        _, loaded = await in_force(database, env)
+        version, loaded = await in_force(database, env)
         settings = loaded.settings
         journal = PostgresJournal(database)
         listener = Listener(dsn)
         station = RouteStation(PostgresRouter(database, actor="sync"), await plans(database, env))
         lane = SyncLane(station, journal, listener.bell("fairturn_change"))
+        news = listener.bell("fairturn_config")
         await stack.enter_async_context(listener)
         accept = await stack.enter_async_context(Accept(journal, bounds(settings), free_disk=free_disk(settings)))
         door = build(settings, source_secrets(settings, env), accept, lane.owners)
-        server = Server(
-            uvicorn.Config(
-                door,
-                host=host,
-                port=port,
-                access_log=False,
-                log_level="warning",
-                lifespan="off",
-                server_header=False,
-                proxy_headers=False,
-                timeout_keep_alive=75,
-                timeout_graceful_shutdown=GRACE,
-                backlog=4096,
-            )
-        )
-        # Settings, codes and regular expressions stay for good: the collector need not walk them per 700 requests.
-        gc.freeze()
-        gc.set_threshold(50_000, 20, 100)
+        watching = asyncio.create_task(_keep_up(door, database, version.id, news, env))
+        stack.callback(watching.cancel)
+        server = http_server(door, host, port)
         await _until_stopped(server, stop)
+
+
+def http_server(app: ASGIApp, host: str, port: int) -> Server:
+    """Made last, when all that stays for good is there."""
+    # Settings, codes and regular expressions stay: the collector need not walk them per 700 requests.
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 100)
+    return Server(
+        uvicorn.Config(
+            app,
+            host=host,
+            port=port,
+            access_log=False,
+            log_level="warning",
+            lifespan="off",
+            server_header=False,
+            proxy_headers=False,
+            timeout_keep_alive=75,
+            timeout_graceful_shutdown=GRACE,
+            backlog=4096,
+        )
+    )
 
 
 async def _until_stopped(server: Server, stop: asyncio.Event) -> None:
@@ -103,23 +116,45 @@ async def _until_stopped(server: Server, stop: asyncio.Event) -> None:
     await serving
 
 
+async def _keep_up(door: Door, database: Database, version: int, news: Wake, env: Mapping[str, str]) -> None:
+    """Sources as the settings in force have them. Settings whose secrets this process lacks leave the door as it is."""
+    while True:
+        version = await until_newer(database, version, news)
+        try:
+            _, loaded = await in_force(database, env)
+            door.load(loaded.settings, source_secrets(loaded.settings, env))
+            log.info("settings.taken", version=version)
+        except FairturnError as error:
+            log.warning("settings.not_taken", error=str(error))
+
+
 async def worker(dsn: str, env: Mapping[str, str], stop: asyncio.Event) -> None:
-    async with AsyncExitStack() as stack:
-        database = await stack.enter_async_context(Database(dsn, size=4))
-        _, loaded = await in_force(database, env)
-        settings = loaded.settings
-        listener = Listener(dsn)
-        stations: list[tuple[str, Station, Callable[[], Awaitable[None]]]] = []
-        for number in range(1, settings.routing.workers + 1):
-            station = RouteStation(PostgresRouter(database, actor=f"route-{number}"), await plans(database, env))
-            stations.append((f"route-{number}", station, partial(station.run, listener.bell("fairturn_event"))))
-        again = RouteStation(PostgresRouter(database, actor="deliver"), await plans(database, env))
-        stations += await deliveries(stack, database, settings, env, listener, again)
-        sweep = Sweep(PostgresBroom(database), settings.retention)
-        stations.append(("sweep", sweep, sweep.run))
-        await stack.enter_async_context(listener)
-        engine = Engine(stations)
-        running = asyncio.create_task(engine.run())
-        await stop.wait()
-        engine.stop()
-        await running
+    """Stations until `stop`; other settings in force end them, and begin them anew."""
+    while not stop.is_set():
+        async with AsyncExitStack() as stack:
+            database = await stack.enter_async_context(Database(dsn, size=4))
+            version, loaded = await in_force(database, env)
+            listener = Listener(dsn)
+            engine = Engine(await _stations(stack, database, loaded.settings, env, listener))
+            news = listener.bell("fairturn_config")
+            await stack.enter_async_context(listener)
+            running = asyncio.create_task(engine.run())
+            ends = (asyncio.create_task(stop.wait()), asyncio.create_task(until_newer(database, version.id, news)))
+            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+            for end in ends:
+                end.cancel()
+            engine.stop()
+            await running
+
+
+async def _stations(
+    stack: AsyncExitStack, database: Database, settings: Settings, env: Mapping[str, str], listener: Listener
+) -> list[tuple[str, Station, Callable[[], Awaitable[None]]]]:
+    stations: list[tuple[str, Station, Callable[[], Awaitable[None]]]] = []
+    for number in range(1, settings.routing.workers + 1):
+        station = RouteStation(PostgresRouter(database, actor=f"route-{number}"), await plans(database, env))
+        stations.append((f"route-{number}", station, partial(station.run, listener.bell("fairturn_event"))))
+    again = RouteStation(PostgresRouter(database, actor="deliver"), await plans(database, env))
+    stations += await deliveries(stack, database, settings, env, listener, again)
+    sweep = Sweep(PostgresBroom(database), settings.retention)
+    return [*stations, ("sweep", sweep, sweep.run)]

@@ -53,6 +53,7 @@ class PostgresConfigs:
             # The pools' locks come before the version's row: a turn reads the version after it holds its pools.
             await c.fetch(ROUTER.lock_pools, sorted(shapes))
             version = await c.fetchval(SQL.insert, digest, body, actor)
+            await c.execute(SQL.tell)
             for pool in sorted(shapes):
                 await _members(c, pool, shapes[pool], actor, version)
         return Version(version, body)

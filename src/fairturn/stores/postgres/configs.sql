@@ -11,6 +11,9 @@ select body from config_version where id = $1
 -- name: insert
 insert into config_version (digest, body, actor) values ($1, $2, $3) returning id
 
+-- name: tell
+select pg_notify('fairturn_config', '')
+
 -- name: reps
 insert into rep (id) select unnest($1::text[]) on conflict (id) do nothing
 
