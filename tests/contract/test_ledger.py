@@ -533,3 +533,31 @@ async def test_in_equals_out_for_any_mix_of_verdicts_case_100(ledger, rows):
     assert states == ["done", "failed", "pending", "pending", "done", "pending"]
     outcomes = [(await rows.writes(lead))[0]["outcome"] for lead in leads]
     assert outcomes == ["written", "refused", "later", "unknown", "same", "unknown"]
+
+
+async def test_a_take_never_pairs_a_new_version_with_old_fields(ledger, rows, database):
+    """Route commits fields and version together, at any moment of a take: what is sent is what the version stands for.
+
+    With lock and read in one statement, the version came from the locked row and the fields from before the lock.
+    """
+    route = await asyncpg.connect(database)
+    leads = [await rows.new(fields={"n": 1}) for _ in range(25)]
+
+    async def merge(version: int) -> None:
+        async with route.transaction():
+            await route.execute(
+                "update lead set fields = jsonb_build_object('n', jsonb_build_array($1::int, 0, 0, ''))", version
+            )
+            await route.execute(
+                "update change set version = $1, first_event_at = coalesce(first_event_at, now())", version
+            )
+
+    for version in range(2, 60):
+        _, batch = await asyncio.gather(merge(version), ledger.take(DESTINATION, ME, leads, 60))
+        for record in batch.records if batch else ():
+            assert record.fields["n"] == record.version
+        if batch:
+            await ledger.settle(
+                batch, Answer(()), [RetryAt(r.lead, 0, "X", "x", counts=False) for r in batch.records], ME
+            )
+    await route.close()

@@ -117,11 +117,12 @@ def test_shadow_is_done_without_an_outcome():
         ((Unknown("a", ""), Later("b", None, "destination", "503", "")), True),
         ((Unknown("a", ""), Written("b", "B")), False),
         ((Later("a", None, "record", "UNABLE_TO_LOCK_ROW", ""),), False),
-        ((Refused("a", "NO_RECORD", ""), Unknown("b", "")), True),
+        ((Refused("a", "OWNER_WITHOUT_ID", "decided here"), Unknown("b", "")), True),
+        ((Refused("sent", "BAD", "decided there"), Unknown("b", "")), False),
     ],
 )
 def test_when_a_request_failed_as_a_whole(outcomes, failed):
-    assert request_failed(Answer(outcomes)) is failed
+    assert request_failed(Answer(outcomes, {"sent": {}})) is failed
 
 
 def test_backoff_grows_to_ten_minutes():

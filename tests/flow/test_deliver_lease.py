@@ -40,7 +40,7 @@ def test_blocks_do_not_shorten_one_another():
 
 
 def test_counts_go_on_between_two_leases():
-    answer = Answer((Unknown("a", "?"), Written("b", "B")), calls=2)
+    answer = Answer((Unknown("a", "?"), Written("b", "B")), {"b": {}}, calls=2)
     after = standing(failures=3, failed_hour=5, calls_day=7).after(answer, (Failed(1, "BAD", "no"),))
     assert (after.lease.failures, after.lease.failed_hour, after.lease.calls_day) == (0, 6, 9)
     lost = standing(failures=3).after(Answer((Unknown("a", "?"),)), ())

@@ -73,20 +73,27 @@ def verdicts(
     )
 
 
+def of_the_crm(answer: Answer) -> tuple[Outcome, ...]:
+    """The outcomes of what was sent: not those of records that equal the confirmed ones, or could not be made."""
+    return tuple(
+        outcome
+        for outcome in answer.outcomes
+        if outcome.key not in answer.same and not (isinstance(outcome, Refused) and outcome.key not in answer.records)
+    )
+
+
 def request_failed(answer: Answer) -> bool:
     """Whether the request failed as a whole: an outage of the CRM, the way there, or our access; no record's fault."""
-    sent = [outcome for outcome in answer.outcomes if outcome.key not in answer.same and not _local(outcome)]
-    if not sent:
-        return False
-    return all(
+    sent = of_the_crm(answer)
+    return bool(sent) and all(
         isinstance(outcome, Unknown) or (isinstance(outcome, Later) and outcome.scope == "destination")
         for outcome in sent
     )
 
 
-def _local(outcome: Outcome) -> bool:
-    """Decided before anything was sent, so it says nothing about the request."""
-    return isinstance(outcome, Refused) and outcome.code == "NO_RECORD"
+def request_heard(answer: Answer) -> bool:
+    """Whether the CRM judged a record: it is up."""
+    return any(isinstance(outcome, Written | Refused) for outcome in of_the_crm(answer))
 
 
 def record_of(record: Outgoing, answer: Answer) -> Mapping[str, object]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from fairturn.model import Answer, Failed, Refused, Verdict, Written
+from fairturn.decide.verdicts import request_heard
+from fairturn.model import Answer, Failed, Verdict
 from fairturn.ports import Lease
 
 MARGIN = 0.2  # of the lease's time, in which we take nothing more
@@ -40,12 +41,11 @@ class Standing:
     def after(self, answer: Answer, found: tuple[Verdict, ...]) -> Standing:
         """With what one answer adds to the counts, until the ledger tells them anew."""
         failed = sum(isinstance(verdict, Failed) for verdict in found)
-        heard = any(isinstance(one, Written | Refused) and one.key not in answer.same for one in answer.outcomes)
         return replace(
             self,
             lease=replace(
                 self.lease,
-                failures=0 if heard else self.lease.failures,
+                failures=0 if request_heard(answer) else self.lease.failures,
                 failed_hour=self.lease.failed_hour + failed,
                 calls_day=self.lease.calls_day + answer.calls,
             ),

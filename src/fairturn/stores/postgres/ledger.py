@@ -13,6 +13,7 @@ import orjson
 
 from fairturn.decide.batching import Pending
 from fairturn.decide.outgoing import OwnerOf
+from fairturn.decide.verdicts import request_heard
 from fairturn.model import (
     Answer,
     Batch,
@@ -77,7 +78,8 @@ class PostgresLedger:
                 return None
             # Only now, in a snapshot of its own: what another holder took before we had the lock is in flight.
             flying = await one(connection, SQL.flying, destination)
-            rows = await connection.fetch(SQL.take, destination, holder, list(leads), timeout, flying["accounts"])
+            claimed = [row["lead_id"] for row in await connection.fetch(SQL.claim, destination, list(leads))]
+            rows = await connection.fetch(SQL.take, destination, holder, claimed, timeout, flying["accounts"])
         if not rows:
             return None
         records = sorted(
@@ -118,9 +120,7 @@ class PostgresLedger:
             await self._note(connection, batch, answer)
             await self._settle(connection, batch, answer, taken)
             await connection.execute(SQL.close, batch.id, answer.calls, bool(answer.shadow), problem_of(answer))
-            if any(
-                isinstance(outcome, Written | Refused) and outcome.key not in answer.same for outcome in answer.outcomes
-            ):
+            if request_heard(answer):
                 await connection.execute(SQL.unblock, batch.destination)
         return len(taken)
 

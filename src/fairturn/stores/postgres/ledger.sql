@@ -61,25 +61,30 @@ where id = $1 and lease_holder = $2 and lease_until > clock_timestamp() and paus
   and (blocked_until is null or blocked_until <= clock_timestamp())
 for no key update
 
--- name: take
+-- name: claim
 -- Leads first, then changes, each in order, and what route holds right now is left for the next round: a take never
 -- waits for route, so the two cannot lock each other out.
 with quiet as materialized (
-    select l.id, l.fields, l.status, l.rep_id, l.pool_id, l.park, l.mode,
-           case when a.merged_into is null then a.id else account_root(a.id) end as account
-    from lead l left join account a on a.id = l.account_id
-    where l.id = any($3::bigint[]) and l.merged_into is null
-    order by l.id
-    for key share of l skip locked
-), picked as materialized (
+    select id from lead where id = any($2::bigint[]) and merged_into is null order by id for key share skip locked
+)
+select c.lead_id from quiet q join change c on c.lead_id = q.id
+where c.destination_id = $1 and c.state = 'pending'
+order by c.lead_id
+for update of c skip locked
+
+-- name: take
+-- A statement of its own, after the claim: route writes a lead's fields and its change's version in one transaction, and
+-- only a snapshot younger than the lock shows both as they belong together.
+with picked as materialized (
     select c.lead_id, c.version, c.attempts, c.record_id, c.record, c.first_event_at, c.first_try_at,
-           c.owner_version > c.owner_confirmed as owner_due, c.external_key as key, q.fields, q.status, q.rep_id, q.pool_id,
-           q.park ->> $1 as park, q.mode, q.account
-    from quiet q join change c on c.lead_id = q.id
-    where c.destination_id = $1 and c.state = 'pending' and c.due_at <= clock_timestamp()
-      and (q.account is null or q.account <> all($5::bigint[]))
-    order by c.lead_id
-    for update of c skip locked
+           c.owner_version > c.owner_confirmed as owner_due, c.external_key as key, l.fields, l.status, l.rep_id, l.pool_id,
+           l.park ->> $1 as park, l.mode, r.account
+    from change c
+    join lead l on l.id = c.lead_id
+    left join account a on a.id = l.account_id
+    cross join lateral (select case when a.merged_into is null then a.id else account_root(a.id) end as account) r
+    where c.destination_id = $1 and c.lead_id = any($3::bigint[]) and c.state = 'pending'
+      and c.due_at <= clock_timestamp() and (r.account is null or r.account <> all($5::bigint[]))
 ), opened as (
     insert into batch (destination_id, holder, deadline, records)
     select $1, $2, clock_timestamp() + make_interval(secs => $4), count(*) from picked having count(*) > 0
