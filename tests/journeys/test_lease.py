@@ -1,0 +1,49 @@
+"""A deliverer that sleeps for longer than its lease, while another takes over."""
+
+from __future__ import annotations
+
+import signal
+
+from tests.journeys.house import until
+from tests.journeys.proof import Journey
+
+
+async def test_the_deliverer_sleeps_longer_than_its_lease(journey: Journey):
+    """It wakes with an answer in its hand: its rows are still its own, and their verdict counts."""
+    house, crm = journey.house, journey.crm
+    await house.serve("--role", "intake")
+    first = house.spawn("--role", "worker")
+    async with journey.sender.stream("lead"):
+        await crm.wait(write_requests=2, in_flight=1)
+        first.send_signal(signal.SIGSTOP)
+        holder = await house.ask("select lease_holder from destination")
+        house.spawn("--role", "worker")
+        await until("another holds the lease", lambda: house.ask("select lease_holder <> $1 from destination", holder))
+        seen = (await crm.numbers())["write_requests"]
+        await crm.wait(write_requests=seen + 2)
+        first.send_signal(signal.SIGCONT)
+        await until(
+            "the sleeper's answer is noted",
+            lambda: house.ask("select bool_and(settled_at is not null) from batch where holder = $1", holder),
+        )
+        await crm.wait(write_requests=(await crm.numbers())["write_requests"] + 2)
+    await journey.proves()
+
+
+async def test_the_deliverer_sleeps_beyond_its_deadline(journey: Journey):
+    """Its rows were sent again by another: what it settles late changes nothing."""
+    house, crm = journey.house, journey.crm
+    await house.serve("--role", "intake")
+    first = house.spawn("--role", "worker")
+    async with journey.sender.stream("lead"):
+        await crm.wait(write_requests=2, in_flight=1)
+        first.send_signal(signal.SIGSTOP)
+        house.spawn("--role", "worker")
+    late = "select count(*) from batch where problem = 'no answer before the deadline'"
+    await until("its rows are free", lambda: house.ask(late))
+    await journey.settled()
+    first.send_signal(signal.SIGCONT)
+    await until("its late answer is noted", lambda: "deliver.late" in house.log)
+    async with journey.sender.stream("more"):
+        await crm.wait(write_requests=(await crm.numbers())["write_requests"] + 2)
+    await journey.proves()
