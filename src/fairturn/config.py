@@ -163,7 +163,7 @@ class Destination(Frozen):
     max_records: int = Field(default=200, ge=1, le=200)
     request_timeout: Duration = 60.0
     retry_for: Duration = 3 * 86400.0  # a transient refusal is retried this long, then failed
-    max_attempts: int = Field(default=8, ge=1)  # for refusals that are not an outage
+    max_attempts: int = Field(default=12, ge=1)  # for refusals that are not an outage
     max_failed: int = Field(default=500, ge=1)  # failed writes in an hour that stop the destination
     daily_calls: int | None = Field(default=None, ge=1)  # budget; None = what the CRM says
     allow_private: bool = False  # may point to a loopback or private address (simulator, proxy)

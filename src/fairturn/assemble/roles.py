@@ -135,7 +135,7 @@ async def worker(dsn: str, env: Mapping[str, str], stop: asyncio.Event) -> None:
             database = await stack.enter_async_context(Database(dsn, size=4))
             version, loaded = await in_force(database, env)
             listener = Listener(dsn)
-            engine = Engine(await _stations(stack, database, loaded.settings, env, listener))
+            engine = Engine(await _stations(stack, dsn, database, loaded.settings, env, listener))
             news = listener.bell("fairturn_config")
             await stack.enter_async_context(listener)
             running = asyncio.create_task(engine.run())
@@ -148,13 +148,20 @@ async def worker(dsn: str, env: Mapping[str, str], stop: asyncio.Event) -> None:
 
 
 async def _stations(
-    stack: AsyncExitStack, database: Database, settings: Settings, env: Mapping[str, str], listener: Listener
+    stack: AsyncExitStack,
+    dsn: str,
+    database: Database,
+    settings: Settings,
+    env: Mapping[str, str],
+    listener: Listener,
 ) -> list[tuple[str, Station, Callable[[], Awaitable[None]]]]:
     stations: list[tuple[str, Station, Callable[[], Awaitable[None]]]] = []
     for number in range(1, settings.routing.workers + 1):
         station = RouteStation(PostgresRouter(database, actor=f"route-{number}"), await plans(database, env))
         stations.append((f"route-{number}", station, partial(station.run, listener.bell("fairturn_event"))))
-    again = RouteStation(PostgresRouter(database, actor="deliver"), await plans(database, env))
-    stations += await deliveries(stack, database, settings, env, listener, again)
+    # Sessions of its own: a lease that is renewed behind a long route transaction is a lease lost.
+    apart = await stack.enter_async_context(Database(dsn, size=4))
+    again = RouteStation(PostgresRouter(apart, actor="deliver"), await plans(apart, env))
+    stations += await deliveries(stack, apart, settings, env, listener, again)
     sweep = Sweep(PostgresBroom(database), settings.retention)
     return [*stations, ("sweep", sweep, sweep.run)]

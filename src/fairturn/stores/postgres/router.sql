@@ -23,7 +23,7 @@ select id from lead
 where status = 'waiting' and wait_until <= clock_timestamp() and merged_into is null
 order by id
 limit $1
-for update skip locked
+for no key update skip locked
 
 -- name: paused
 select id, coalesce(paused_reason, 'paused') as reason from rep where paused_at is not null
@@ -50,7 +50,7 @@ select id, created_at, source_id, status, fields, account_id, rep_id, pool_id, r
        priority, mode
 from lead where id = any($1::bigint[])
 order by id
-for update
+for no key update
 
 -- name: account_keys
 select k.key, k.account_id from account_key k where k.key = any($1::text[])
@@ -108,7 +108,7 @@ cross join lateral (
     where pool_id = p.id and status = 'held' and merged_into is null
     order by id
     limit $2
-    for update skip locked
+    for no key update skip locked
 ) l
 
 -- name: serve
@@ -203,10 +203,14 @@ where p.id = n.id
 
 -- name: changes
 -- In flight: touch the version only; settle alone changes the state. One that failed stays failed until a person retries
--- it, or until the lead itself changes, which is a new chance.
+-- it, or until the lead itself changes, which is a new chance. A destination that is new to the lead hears of its owner
+-- with whatever comes first: an update alone would leave the record to the integration's own user.
 insert into change (lead_id, destination_id, state, version, owner_version, account_id, priority, first_event_at)
-select n.lead_id, d.id, 'pending', 1, case when n.owner then 1 else 0 end, n.account_id, n.priority,
-       coalesce(n.oldest, clock_timestamp())
+select n.lead_id, d.id, 'pending', 1,
+       case when n.owner or not exists (
+           select from change c where c.lead_id = n.lead_id and c.destination_id = d.id
+       ) then 1 else 0 end,
+       n.account_id, n.priority, coalesce(n.oldest, clock_timestamp())
 from unnest($1::bigint[], $2::boolean[], $3::bigint[], $4::text[], $5::timestamptz[])
      as n (lead_id, owner, account_id, priority, oldest)
 cross join unnest($6::text[]) as d (id)
