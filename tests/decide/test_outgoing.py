@@ -5,8 +5,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from fairturn.decide.outgoing import Draft, owner_rule, sort_out
-from fairturn.model import Outgoing, Refused
+from fairturn.config import Settings
+from fairturn.decide.outgoing import Draft, owner_rule, sort_out, values_rule
+from fairturn.model import FieldState, Outgoing, Refused
 
 NOW = datetime(2026, 3, 2, 10, tzinfo=UTC)
 RECORD = Outgoing(
@@ -74,3 +75,15 @@ def test_each_record_is_in_one_list_case_100():
     assert found.send == (records[0],)
     assert found.same == (records[1],)
     assert [refused.key for refused in found.refused] == ["ft-2", "ft-3"]
+
+
+def test_what_a_destination_is_told_of_a_lead() -> None:
+    """Names come from the full name, derived fields from the address, and what was erased on purpose is told as None."""
+    fields = {
+        "full_name": FieldState("Jane van Doe", 1, 0, "a"),
+        "email": FieldState("jane@mail.acme-works.com", 1, 0, "a"),
+        "phone": FieldState(None, 2, 0, "b"),
+    }
+    found = values_rule(Settings())(fields)
+    assert (found["first_name"], found["last_name"], found["phone"]) == ("Jane van", "Doe", None)
+    assert (found["email_domain"], found["email_kind"]) == ("acme-works.com", "work")

@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack
 from functools import partial
 
 from fairturn.config import Settings
-from fairturn.decide.outgoing import owner_rule
+from fairturn.decide.outgoing import owner_rule, values_rule
 from fairturn.destinations.console import Console
 from fairturn.destinations.salesforce import open_salesforce
 from fairturn.errors import ConfigError, Fault
@@ -51,7 +51,8 @@ async def deliveries(
     router: RouteStation,
 ) -> list[tuple[str, Station, Callable[[], Awaitable[None]]]]:
     """Stations to run; what they hold open is closed with `stack`. `router` takes leads whose owner a CRM refuses."""
-    ledger = PostgresLedger(database, owner_rule({name: pool.hold_owner for name, pool in settings.pools.items()}))
+    owners = owner_rule({name: pool.hold_owner for name, pool in settings.pools.items()})
+    ledger = PostgresLedger(database, owners, values_rule(settings))
 
     async def refused(rep: str, lead: int, message: str) -> None:
         await router.owner_refused(rep, lead, message)

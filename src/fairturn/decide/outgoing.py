@@ -6,13 +6,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from fairturn.config import Settings
+from fairturn.decide.addresses import derived, email_facts
 from fairturn.decide.collapsing import differs
-from fairturn.model import Answer, Later, LeadStatus, Outgoing, Refused, Written
+from fairturn.decide.merging import plain
+from fairturn.model import Answer, Fields, FieldValue, Later, LeadStatus, Outgoing, Refused, Written
 
 OwnerKind = Literal["rep", "raw"]
 Owner = tuple[str | None, OwnerKind]
 # (destination, status, rep, pool, queue the lead is parked under) -> who is written; kind as in Outgoing.owner_kind
 OwnerOf = Callable[[str, LeadStatus, str | None, str | None, str | None], Owner]
+ValuesOf = Callable[[Fields], Mapping[str, FieldValue]]
 Draft = Mapping[str, object] | Refused
 
 
@@ -29,6 +33,25 @@ def owner_rule(hold_owners: Mapping[str, Mapping[str, str]]) -> OwnerOf:
         return None, "raw"
 
     return owner_of
+
+
+def told(fields: Fields) -> dict[str, FieldValue]:
+    """A lead's values as a destination is told them: names taken from the full name where no event gave them, and None
+    for what was erased on purpose.
+    """
+    return {**{name: None for name, state in fields.items() if state.value is None}, **plain(fields)}
+
+
+def values_rule(settings: Settings) -> ValuesOf:
+    """The same with the fields that Fairturn works out, such as email_domain."""
+
+    def values(fields: Fields) -> dict[str, FieldValue]:
+        found = told(fields)
+        email = found.get("email")
+        facts = email_facts(email if isinstance(email, str) else None, settings.organisation, settings.routing)
+        return {**derived(facts), **found}
+
+    return values
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,14 +12,14 @@ from uuid import UUID
 import orjson
 
 from fairturn.decide.batching import Pending
-from fairturn.decide.outgoing import OwnerOf
+from fairturn.decide.merging import load
+from fairturn.decide.outgoing import OwnerOf, ValuesOf, told
 from fairturn.decide.verdicts import request_heard
 from fairturn.model import (
     Answer,
     Batch,
     Done,
     Failed,
-    FieldValue,
     Later,
     Outcome,
     Outgoing,
@@ -38,11 +38,12 @@ LONGEST = 2000  # characters of the CRM's words that are kept
 
 
 class PostgresLedger:
-    """Implements ports.Ledger. `owner_of` says who is written as a lead's owner."""
+    """Implements ports.Ledger. `owner_of` says who is written as a lead's owner, `values_of` what of its fields."""
 
-    def __init__(self, database: Database, owner_of: OwnerOf) -> None:
+    def __init__(self, database: Database, owner_of: OwnerOf, values_of: ValuesOf = told) -> None:
         self._database = database
         self._owner_of = owner_of
+        self._values_of = values_of
 
     async def lease(self, destination: str, holder: UUID, seconds: float) -> Lease:
         """Take or renew the lease; `held` says whether it is ours. The destination's row is made if need be."""
@@ -98,7 +99,7 @@ class PostgresLedger:
             attempt=row["attempts"] + 1,
             key=row["key"],
             record_id=row["record_id"],
-            fields=plain(row["fields"]),
+            fields=self._values_of(load(row["fields"])),
             owner=owner,
             owner_kind="rep" if kind == "rep" else "raw",
             account=row["account"],
@@ -166,11 +167,6 @@ class PostgresLedger:
 async def one(connection: Connection, sql: str, *arguments: object) -> dict[str, Any]:
     """The row of a statement that always has one."""
     return dict((await connection.fetch(sql, *arguments))[0])
-
-
-def plain(fields: Mapping[str, Sequence[Any]]) -> dict[str, FieldValue]:
-    """{field: [value, event time, rank, event]} -> {field: value}. None = erased on purpose."""
-    return {name: state[0] for name, state in fields.items()}
 
 
 def text(record: Mapping[str, object] | None) -> str | None:
