@@ -78,7 +78,7 @@ def test_each_record_is_in_one_list_case_100():
 
 
 def test_what_a_destination_is_told_of_a_lead() -> None:
-    """Names come from the full name, derived fields from the address, and what was erased on purpose is told as None."""
+    """Names come from the full name, derived fields from the address; what was erased on purpose is told as None."""
     fields = {
         "full_name": FieldState("Jane van Doe", 1, 0, "a"),
         "email": FieldState("jane@mail.acme-works.com", 1, 0, "a"),
