@@ -8,11 +8,10 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-
-import pytest
 
 from fairturn.stores.postgres import embedded
 
@@ -73,13 +72,13 @@ def script() -> str:
     return text
 
 
-@pytest.fixture
-def shell(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+@contextlib.contextmanager
+def shell(folder: Path) -> Iterator[subprocess.Popen[str]]:
     kept = {key: value for key, value in os.environ.items() if not key.startswith(("FAIRTURN_", "SALESFORCE_"))}
     env = kept | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}", "TZ": "UTC"}
     process = subprocess.Popen(
         ["bash"],
-        cwd=tmp_path,
+        cwd=folder,
         env=env,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -87,25 +86,56 @@ def shell(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
         text=True,
         start_new_session=True,
     )
-    yield process
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGTERM)  # what the page started and, failing half-way, did not stop
-    asyncio.run(embedded.stop(tmp_path / "first-lead/data"))
-    asyncio.run(embedded.discard(tmp_path / "first-lead/data"))
+    try:
+        yield process
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGTERM)  # what the page started and, failing half-way, did not stop
+        asyncio.run(embedded.stop(folder / "first-lead/data"))
+        asyncio.run(embedded.discard(folder / "first-lead/data"))
 
 
-def test_the_page_does_what_it_says(shell: subprocess.Popen[str]) -> None:
-    said, _ = shell.communicate(script(), timeout=180)
+def printed(folder: Path) -> list[str]:
+    """What each block printed."""
+    with shell(folder) as process:
+        said, _ = process.communicate(script(), timeout=180)
     pieces = said.split(MARK)
-    printed = {int(number): text for number, text in zip(pieces[1::2], pieces[2::2], strict=True)}
+    by_number = {int(number): text for number, text in zip(pieces[1::2], pieces[2::2], strict=True)}
+    return [by_number.get(number, "") for number in range(len(blocks()))]
+
+
+def test_the_page_does_what_it_says(tmp_path: Path) -> None:
     wrong = [
-        f"{PAGE.name}:{block.line}: promised\n{block.promised}\nand printed\n{printed.get(number)}"
-        for number, block in enumerate(blocks())
-        if block.promised is not None and settled(block.promised) != settled(printed.get(number, ""))
+        f"{PAGE.name}:{block.line}: promised\n{block.promised}\nand printed\n{text}"
+        for block, text in zip(blocks(), printed(tmp_path), strict=True)
+        if block.promised is not None and settled(block.promised) != settled(text)
     ]
-    assert not wrong, "\n\n".join(wrong)
+    assert not wrong, "\n\n".join(
+        [*wrong, "If the program is right, python -m tests.journeys.test_tutorial mends the page."]
+    )
 
 
 def test_the_page_ends_with_nothing_running() -> None:
     text = "".join(block.commands for block in blocks())
     assert text.count(" & ") == len(re.findall(r"\$\w+", " ".join(re.findall(r"kill (.*);", text))))
+
+
+def mend() -> None:
+    """Write into the page what its commands print now; for whoever changed the words of a command."""
+    with tempfile.TemporaryDirectory() as folder:
+        texts = iter(printed(Path(folder)))
+    text = ""
+
+    def filled(fence: re.Match[str]) -> str:
+        nonlocal text
+        if fence[1] == "sh":
+            text = next(texts)
+            return fence[0]
+        shown = "\n".join(line.rstrip() for line in text.strip().splitlines())
+        return f"```text\n{shown}\n```"
+
+    PAGE.write_text(FENCED.sub(filled, PAGE.read_text()))
+
+
+if __name__ == "__main__":
+    mend()
