@@ -36,7 +36,6 @@ from fairturn.model import (
     Verdict,
 )
 
-
 OWNER_REFUSED = "the CRM refused the owner"  # how the reason of a turn given back for that begins
 
 
@@ -315,7 +314,8 @@ class Acts(Protocol):
     async def pause_rep(self, rep: str, by: By) -> Pause | None:
         """The pause that stood already; None = paused now. NotFound for a rep who is not in force."""
 
-    async def resume_rep(self, rep: str, by: By) -> bool: ...
+    async def resume_reps(self, reps: Sequence[str], by: By) -> frozenset[str]:
+        """Those who were paused. All at once: held leads that see one of five back would all go to that one."""
 
     async def pause_destination(self, destination: str, by: By) -> Pause | None: ...
 

@@ -73,8 +73,8 @@ async def test_a_resume_wakes_the_station_that_it_concerns(world: World, act: st
     await listener.add_listener(channel, lambda *_: heard.set())
     if act == "rep":
         assert await acts.pause_rep("ann", OLGA) is None
-        assert await acts.resume_rep("ann", OLGA)
-        assert not await acts.resume_rep("ann", OLGA)
+        assert await acts.resume_reps(["ann", "ann"], OLGA) == {"ann"}
+        assert not await acts.resume_reps(["ann"], OLGA)
     else:
         assert await acts.pause_destination("crm", OLGA) is None
         standing = await acts.pause_destination("crm", By("pete"))

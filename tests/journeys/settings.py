@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.journeys.crm import REPS, Crm
 
-TEAM = REPS[:5]
+TEAM = dict(zip(REPS[:5], (3, 1, 1, 2, 1), strict=True))
 
 
 def render(crm: Crm, *, data: Path | None, port: int, server: str = "", crm_more: dict[str, Any] | None = None) -> str:
@@ -21,7 +21,7 @@ def render(crm: Crm, *, data: Path | None, port: int, server: str = "", crm_more
         url=crm.sim.url,
         queue=crm.queue,
         reps="\n".join(f'[reps.{rep}]\nname = "{rep.upper()}"\nids = {{ crm = "{crm.users[rep]}" }}' for rep in REPS),
-        team=", ".join(f"{rep} = {weight}" for rep, weight in zip(TEAM, (3, 1, 1, 2, 1), strict=True)),
+        team=", ".join(f"{rep} = {weight}" for rep, weight in TEAM.items()),
         ten=", ".join(f"{rep} = 1" for rep in REPS),
         more="\n".join(
             f"{key} = {value}" if isinstance(value, int) else f'{key} = "{value}"' for key, value in more.items()

@@ -29,7 +29,7 @@ async def test_a_hundred_who_wait_are_told_their_owners_at_once(journey: Journey
 
 
 async def test_everybody_paused_then_back(journey: Journey):
-    """20 leads are in the org under the queue; when the reps come back, 20 get owners, oldest first."""
+    """20 leads are in the org under the queue; when they come back, 20 get owners, oldest first, each a fair share."""
     house, crm = journey.house, journey.crm
     await house.serve()
     await house.command("reps", "pause", *TEAM, "--reason", "company meeting")
@@ -41,6 +41,10 @@ async def test_everybody_paused_then_back(journey: Journey):
     assert code == 0, complaint
     await until("all have owners", lambda: house.ask("select count(*) = 20 from lead where status = 'assigned'"))
     await journey.proves()
+    rows = "select rep_id, count(*) from lead group by rep_id"
+    async with house.ledger() as ledger:
+        counts = {row["rep_id"]: row["count"] for row in await ledger.fetch(rows)}
+    assert all(abs(counts[rep] - 20 * weight / sum(TEAM.values())) < 1 for rep, weight in TEAM.items()), counts
     order = await house.ask("select array_agg(lead_id order by seq) from assignment where lead_id is not null")
     assert order == sorted(order)
     assert crm.queue not in {row["OwnerId"] for row in await crm.leads()}

@@ -87,13 +87,12 @@ def resume(
     who = by(actor, reason)
 
     async def work(op: Operator) -> None:
-        done = []
-        for name in dict.fromkeys(rep):
-            changed = await reps.resume(op.acts, name, who)
-            done.append({"rep": name, "paused": False, "changed": changed})
-            if not as_json:
-                paper.say(f"{name} takes turns again." if changed else f"{name} was not paused.")
+        changed = await reps.resume(op.acts, rep, who)
+        names = list(dict.fromkeys(rep))
         if as_json:
-            paper.as_json(done)
+            paper.as_json([{"rep": name, "paused": False, "changed": name in changed} for name in names])
+            return
+        for name in names:
+            paper.say(f"{name} takes turns again." if name in changed else f"{name} was not paused.")
 
     run(config, work)

@@ -55,6 +55,9 @@ async def pause(acts: Acts, rep: str, by: By) -> Pause | None:
     return await acts.pause_rep(rep, by)
 
 
-async def resume(acts: Acts, rep: str, by: By) -> bool:
-    """False: they were not paused. Their balance stood still meanwhile, so no flood of leads follows."""
-    return await acts.resume_rep(rep, by)
+async def resume(acts: Acts, reps: Sequence[str], by: By) -> frozenset[str]:
+    """Those who were paused. They come back together, so that held leads are shared among all of them.
+
+    Their balance stood still meanwhile, so no flood of leads follows.
+    """
+    return await acts.resume_reps(reps, by)

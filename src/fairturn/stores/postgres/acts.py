@@ -67,17 +67,20 @@ class PostgresActs:
             await note(c, by, "pause", f"rep {rep}")
         return None
 
-    async def resume_rep(self, rep: str, by: By) -> bool:
+    async def resume_reps(self, reps: Sequence[str], by: By) -> frozenset[str]:
+        changed = set()
         async with self._database.transaction() as c:
-            row = await c.fetchrow(SQL.rep, rep)
-            if row is None:
-                raise await _unknown(c, "rep", rep, SQL.rep_names)
-            if pause_of(row) is None:
-                return False
-            await c.execute(SQL.resume_rep, rep)
-            await note(c, by, "resume", f"rep {rep}", _was(pause_of(row)))
-            await c.execute(SQL.notify, ROUTE)  # held leads may have somebody now
-        return True
+            for rep in sorted(set(reps)):
+                row = await c.fetchrow(SQL.rep, rep)
+                if row is None:
+                    raise await _unknown(c, "rep", rep, SQL.rep_names)
+                if (pause := pause_of(row)) is not None:
+                    await c.execute(SQL.resume_rep, rep)
+                    await note(c, by, "resume", f"rep {rep}", _was(pause))
+                    changed.add(rep)
+            if changed:
+                await c.execute(SQL.notify, ROUTE)  # held leads may have somebody now
+        return frozenset(changed)
 
     async def pause_destination(self, destination: str, by: By) -> Pause | None:
         async with self._database.transaction() as c:
