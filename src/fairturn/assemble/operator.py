@@ -13,12 +13,14 @@ from fairturn.config import Settings
 from fairturn.destinations.salesforce.inspect import open_inspect
 from fairturn.errors import ConfigError, NotAllowed
 from fairturn.flow.plan import Plan, compile_plan
+from fairturn.operate.events import Asides
 from fairturn.operate.secrets import secret
 from fairturn.operate.settings import Loaded, parse
 from fairturn.ports import Acts, Inspect, Proofs, Reads
 from fairturn.sources import flattener
 from fairturn.stores.postgres import migrate
 from fairturn.stores.postgres.acts import PostgresActs
+from fairturn.stores.postgres.asides import PostgresAsides
 from fairturn.stores.postgres.configs import SQL as CONFIGS
 from fairturn.stores.postgres.configs import PostgresConfigs
 from fairturn.stores.postgres.database import Database
@@ -41,6 +43,7 @@ class Operator:
     reads: Reads
     acts: Acts
     proofs: Proofs
+    asides: Asides
     version: Callable[[int], Awaitable[InForce | None]]  # settings as they once were
 
     @property
@@ -88,6 +91,7 @@ async def operator(config: Path | None = None, env: Mapping[str, str] | None = N
                 reads=PostgresReads(database),
                 acts=PostgresActs(database),
                 proofs=PostgresProofs(database),
+                asides=PostgresAsides(database),
                 version=lambda version: _version(database, version, env),
             )
 

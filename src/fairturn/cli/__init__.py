@@ -9,7 +9,7 @@ from importlib import import_module
 
 import typer
 
-from fairturn.cli import database, destinations, failed, holds, leads, past, proofs, reps, setup, simulate, why
+from fairturn.cli import database, destinations, events, failed, holds, leads, past, proofs, reps, setup, simulate, why
 from fairturn.cli.paper import whisper
 
 INTRO = """Every lead to the right rep, fairly, and into the CRM in few, safe, batched calls.
@@ -56,6 +56,7 @@ app.add_typer(leads.group, name="leads", rich_help_panel=WATCH)
 app.add_typer(reps.group, name="reps", rich_help_panel=ACT)
 app.add_typer(holds.group, name="holds", rich_help_panel=ACT)
 app.add_typer(failed.group, name="failed", rich_help_panel=ACT)
+app.add_typer(events.group, name="events", rich_help_panel=ACT)
 app.add_typer(destinations.group, name="destinations", rich_help_panel=ACT)
 app.add_typer(database.group, name="db", rich_help_panel=KEEP)
 _command(setup.version, "fairturn version", KEEP)
