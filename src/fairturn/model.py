@@ -204,6 +204,7 @@ class Done:
     record_id: str
     created: bool | None
     record: Mapping[str, object]
+    anew: bool = False  # under another id than before: the record that we knew is gone
 
 
 @dataclass(frozen=True, slots=True)

@@ -198,7 +198,6 @@ def test_a_queue_is_no_rep():
         {"success": True, "errors": []},
         {"success": True, "id": None, "errors": []},
         {"success": True, "id": "", "errors": []},
-        {"success": True, "id": "00QXX0000000002AAA", "errors": []},  # of another record than the one we know
         {"success": False, "errors": []},
         {"success": "true", "id": ID},
         {"id": ID},
@@ -210,6 +209,18 @@ def test_a_queue_is_no_rep():
 def test_a_row_that_says_nothing_sure_is_unknown_case_100(row):
     (outcome,) = read(reply(200, [row]), [replace(RECORD, record_id=ID)]).outcomes
     assert isinstance(outcome, Unknown)
+
+
+def test_a_record_that_is_gone_has_another_id_and_a_neighbours_id_is_no_answer_case_28():
+    """Case 28: deleted or merged in the CRM, the upsert makes it anew. An order that is not ours shows in the ids."""
+    other = "00QXX0000000002AAA"
+    (outcome,) = read(
+        reply(200, [{"success": True, "id": other, "created": True}]), [replace(RECORD, record_id=ID)]
+    ).outcomes
+    assert outcome == Written(RECORD.key, other, created=True)
+    sent = [replace(RECORD, record_id=ID), replace(RECORD, key="ft-2", record_id=other)]
+    rows = [{"success": True, "id": one, "created": False} for one in (other, ID)]
+    assert all(isinstance(one, Unknown) for one in read(reply(200, rows), sent).outcomes)
 
 
 @pytest.mark.parametrize("body", [b"", b"{}", b"null", b'[{"success":true', b"<html>", b"[1,2,3]", b"\xff\xfe"])

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack
 from typing import Any
 
 import pytest
 
 from fairturn.stores.postgres.database import Database
 from tests.destinations.simulated import simulated
+from tests.flow.whole import Whole, Wholes, whole
 from tests.flow.world import World, Worlds
 
 
@@ -41,3 +43,14 @@ async def world(database: str) -> AsyncIterator[Worlds]:
     yield make
     for store in opened:
         await store.close()
+
+
+@pytest.fixture
+async def open_whole(database: str, org: Any) -> AsyncIterator[Wholes]:
+    """`w = await open_whole(config(...))`: the whole way, from events to records of the simulated org."""
+    async with AsyncExitStack() as stack:
+
+        async def start(text: str) -> Whole:
+            return await stack.enter_async_context(whole(database, org, text))
+
+        yield start

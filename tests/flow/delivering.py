@@ -40,7 +40,7 @@ class Desk:
         destination = self.org.destination(name=name, **settings)
         self._stack.push_async_callback(destination.close)
         database = await self._stack.enter_async_context(Database(self.dsn, size=3))
-        ledger = PostgresLedger(database, owner_rule({"emea": {name: self.org.queue}}))
+        ledger = PostgresLedger(database, owner_rule({pool: {name: self.org.queue} for pool in ("emea", "main")}))
         settings.pop("secret", None)
         given = self.org.settings(**({"linger": "100ms"} | settings))
         return Deliver(ledger, destination, name=name, settings=given, on_owner_fault=faults, lease=lease)

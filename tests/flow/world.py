@@ -35,6 +35,8 @@ language = "language"
 crm_account_id = "account"
 score = "score"
 full_name = "name"
+city = "city"
+title = "title"
 """
 
 

@@ -116,7 +116,8 @@ def _judge(
 ) -> Verdict:
     match outcome:
         case Written():
-            return Done(record.lead, outcome.record_id, outcome.created, sent)
+            anew = record.record_id is not None and outcome.record_id != record.record_id
+            return Done(record.lead, outcome.record_id, outcome.created, sent, anew)
         case Refused():
             return Failed(record.lead, outcome.code, outcome.message, owner_fault=outcome.owner_fault)
         case Later():

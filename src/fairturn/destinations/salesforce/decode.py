@@ -6,7 +6,7 @@ https://developer.salesforce.com/docs/platform/api-rest/guide/errorcodes.html
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -87,16 +87,24 @@ def _rows(body: Any, sent: Sequence[Outgoing]) -> tuple[Outcome, ...]:
     if not isinstance(body, list) or len(body) > len(sent):
         return tuple(Unknown(record.key, "the answer is no list of the records sent") for record in sent)
     missing = [Unknown(record.key, "the answer does not mention this record") for record in sent[len(body) :]]
-    return (*(_row(row, record) for row, record in zip(body, sent, strict=False)), *missing)
+    known = {record.record_id[:15]: record.key for record in sent if record.record_id is not None}
+    return (*(_row(row, record, known) for row, record in zip(body, sent, strict=False)), *missing)
 
 
-def _row(row: Any, record: Outgoing) -> Outcome:
+def _row(row: Any, record: Outgoing, known: Mapping[str, str]) -> Outcome:
+    """known: first 15 characters of an id -> key of the sent record that bore it so far.
+
+    Another id than the one we know is true: the record was deleted, or merged into another, and the upsert found none
+    with our key and made one; or a person moved our key to the record that stays. The id of a neighbour is no answer.
+    """
     if not isinstance(row, dict):
         return Unknown(record.key, "the record's row is no object")
     if row.get("success") is True:
         found = answered_id(row.get("id"))
-        if found is None or (record.record_id is not None and not same_id(found, record.record_id)):
+        if found is None or known.get(found[:15], record.key) != record.key:
             return Unknown(record.key, "a row of success without the record's own id")
+        if record.record_id is not None and same_id(found, record.record_id):
+            found = record.record_id
         created = row.get("created")
         return Written(record.key, found, created if isinstance(created, bool) else None)
     problems = problems_of(row.get("errors"))

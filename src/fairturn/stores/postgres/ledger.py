@@ -127,8 +127,16 @@ class PostgresLedger:
 
     async def _settle(self, connection: Connection, batch: Batch, answer: Answer, verdicts: Sequence[Verdict]) -> None:
         shadow = {record.lead for record in batch.records if record.key in answer.shadow}
-        rows = [verdict_row(verdict, shadow=verdict.lead in shadow) for verdict in verdicts]
-        columns = list(zip(*rows, strict=True)) if rows else [()] * 8
+        bare = {record.lead for record in batch.records if record.owner is None}
+        anew = [verdict.lead for verdict in verdicts if isinstance(verdict, Done) and verdict.anew]
+        rows = [
+            (*verdict_row(verdict, shadow=verdict.lead in shadow), verdict.lead in anew, verdict.lead in bare)
+            for verdict in verdicts
+        ]
+        if anew:
+            ids = [verdict.record_id for verdict in verdicts if isinstance(verdict, Done) and verdict.anew]
+            await connection.execute(SQL.made_anew, batch.destination, batch.id, anew, ids)
+        columns = list(zip(*rows, strict=True)) if rows else [()] * 10
         await connection.execute(SQL.settle, batch.destination, batch.id, *columns)
 
     async def _note(self, connection: Connection, batch: Batch, answer: Answer) -> None:

@@ -108,19 +108,34 @@ where c.destination_id = $1 and c.batch_id = $2 and b.holder = $3
 order by c.lead_id
 for update of c
 
+-- name: made_anew
+-- Before the settle, which overwrites the id that we knew.
+insert into history (actor, verb, object, reason, detail)
+select 'fairturn', 'new record', 'lead ' || c.lead_id,
+       format('its record %s in %s is gone: deleted there, or merged into another. Its key is now that of %s',
+              c.record_id, $1, n.record_id),
+       jsonb_build_object('destination', $1, 'before', c.record_id, 'now', n.record_id)
+from unnest($3::bigint[], $4::text[]) as n (lead_id, record_id)
+join change c on c.lead_id = n.lead_id and c.destination_id = $1 and c.batch_id = $2
+
 -- name: settle
 -- A verdict counts for the version that was sent. Version and owner_version may have moved on meanwhile; a newer owner
--- stays due, because owner_confirmed stops at what was sent.
+-- stays due, because owner_confirmed stops at what was sent. A record that was made anew without an owner belongs to the
+-- integration's user: its owner is due, as a version of its own.
 with v as (
-    select * from unnest($3::bigint[], $4::text[], $5::float8[], $6::boolean[], $7::text[], $8::text[], $9::text[], $10::text[])
-        as v (lead_id, kind, after, counts, code, message, record_id, record)
+    select *, anew and bare as ownerless
+    from unnest($3::bigint[], $4::text[], $5::float8[], $6::boolean[], $7::text[], $8::text[], $9::text[], $10::text[],
+                $11::boolean[], $12::boolean[])
+        as v (lead_id, kind, after, counts, code, message, record_id, record, anew, bare)
 )
 update change c
-set state = case when v.kind = 'retry' or c.version > c.sent_version then 'pending'
+set version = c.version + v.ownerless::integer,
+    owner_version = case when v.ownerless then c.version + 1 else c.owner_version end,
+    state = case when v.kind = 'retry' or v.ownerless or c.version > c.sent_version then 'pending'
                  when v.kind = 'shadow' then 'done' else v.kind end,
     batch_id = null,
     first_event_at = case
-        when v.kind in ('done', 'shadow') and c.version > c.sent_version
+        when v.kind in ('done', 'shadow') and (v.ownerless or c.version > c.sent_version)
             then coalesce(c.first_event_at, clock_timestamp())
         when v.kind in ('done', 'shadow') then null
         else least(c.first_event_at, w.oldest_event_at) end,
@@ -135,7 +150,8 @@ set state = case when v.kind = 'retry' or c.version > c.sent_version then 'pendi
     confirmed = case when v.kind = 'done' then greatest(c.confirmed, c.sent_version) else c.confirmed end,
     owner_confirmed = case when v.kind = 'done'
         then greatest(c.owner_confirmed, least(c.owner_version, c.sent_version)) else c.owner_confirmed end,
-    record = case when v.kind = 'done' then coalesce(c.record, '{}') || v.record::jsonb else c.record end,
+    record = case when v.anew then v.record::jsonb
+                  when v.kind = 'done' then coalesce(c.record, '{}') || v.record::jsonb else c.record end,
     record_id = case when v.kind = 'done' then coalesce(nullif(v.record_id, ''), c.record_id) else c.record_id end,
     cause = case when v.kind = 'retry' then coalesce(v.message, v.code) end,
     code = v.code,
