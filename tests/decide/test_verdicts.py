@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairturn.decide.verdicts import Retrying, backoff, request_failed, verdicts
+from fairturn.decide.breaker import pause, probe
+from fairturn.decide.verdicts import Retrying, aside, backoff, request_failed, verdicts
 from fairturn.model import Answer, Batch, Done, Failed, Later, Outgoing, Refused, RetryAt, Unknown, Written
 
 NOW = datetime(2026, 3, 2, 10, tzinfo=UTC)
@@ -123,6 +124,37 @@ def test_shadow_is_done_without_an_outcome():
 )
 def test_when_a_request_failed_as_a_whole(outcomes, failed):
     assert request_failed(Answer(outcomes, {"sent": {}})) is failed
+
+
+def test_a_record_on_which_the_crm_breaks_does_not_starve_the_others_case_106():
+    """Case 106: the oldest of 300 never gets an answer, and takes every request that it is in with it. The others are
+    there within ten minutes all the same.
+    """
+    due = dict.fromkeys(range(300), 0.0)
+    now, failures = 0.0, 0
+    while len(due) > 1:
+        assert now < 600
+        sent = [lead for lead in due if due[lead] <= now][: probe(failures, 200)]
+        if 0 not in sent:
+            due = {lead: at for lead, at in due.items() if lead not in sent}
+            failures = 0
+            continue
+        answer = Answer(tuple(Unknown(f"ft-{lead}", "no answer") for lead in sent))
+        found = aside(judge(answer, *map(outgoing, sent)), failures)
+        due |= {verdict.lead: now + verdict.after for verdict in found if isinstance(verdict, RetryAt)}
+        failures += 1
+        now += pause(failures, 0.0)
+    assert list(due) == [0]
+
+
+def test_nobody_steps_back_where_the_crm_has_answered_lately():
+    lost = judge(Answer((Unknown("ft-1", "no answer"),)))
+    assert aside(lost, 5) == lost
+    (back,) = aside(lost, 6)
+    assert isinstance(back, RetryAt)
+    assert back.after == 150
+    busy = judge(Answer((Later("ft-1", None, "destination", "503", "down"),)))
+    assert aside(busy, 99) == busy
 
 
 def test_backoff_grows_to_ten_minutes():

@@ -20,7 +20,7 @@ from fairturn.config import Destination as Settings
 from fairturn.decide import breaker
 from fairturn.decide.outgoing import completed, sort_out
 from fairturn.decide.pacing import Bucket, ceiling, spend, wait_of
-from fairturn.decide.verdicts import Retrying, request_failed, verdicts
+from fairturn.decide.verdicts import Retrying, aside, request_failed, verdicts
 from fairturn.errors import DestinationError, LoginRefused, StoreError, WrongOrg
 from fairturn.flow.gather import Usage, gather, window_of
 from fairturn.flow.lease import Standing
@@ -200,7 +200,8 @@ class Deliver:
         except Exception as error:  # a fault of our own must not lose the rows' turn to be settled
             log.exception("deliver.failed", destination=self._name, batch=batch.id)
             answer = Answer(_all(batch, Unknown("", f"{type(error).__name__} while writing")))
-        found = verdicts(batch, answer, self._retrying, self._now(batch), self._throw(batch))
+        failures = 0 if self._standing is None else self._standing.lease.failures
+        found = aside(verdicts(batch, answer, self._retrying, self._now(batch), self._throw(batch)), failures)
         if await self._settle(batch, answer, found):
             await self._learn(batch, answer, found)
 
