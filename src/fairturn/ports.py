@@ -165,8 +165,8 @@ class Router(Protocol):
     async def pause(self, rep: str, reason: str) -> bool:
         """Take a rep out of every pool, with a row for a person. False when the rep was paused already."""
 
-    async def routed_again(self, lead: int) -> bool:
-        """Whether the lead was given back once by an owner whom a destination refused."""
+    async def keeps_owner(self, lead: int) -> bool:
+        """Whether no destination may move the lead: one did before, or its owner was named to a caller who waited."""
 
     async def pools_to_serve(self, chains: Mapping[str, Sequence[str]]) -> Sequence[str]:
         """Pools with held leads, and somebody not paused in the pool or one it falls back to (`chains`)."""

@@ -57,6 +57,21 @@ async def test_case_11_the_next_rep_is_inactive_too(open_whole: Wholes) -> None:
     assert failed["code"] == "INACTIVE_OWNER_OR_USER"
 
 
+async def test_case_11_an_owner_named_to_a_caller_who_waited_is_final(open_whole: Wholes) -> None:
+    """A meeting was booked with him: the write fails for a person to see, and he gets nothing further."""
+    w = await open_whole(reps(["gone", "ann"]))
+    await w.world.station.route(await w.world.post({"email": "p0@gmail.com"}, lane="sync"))
+    await w.world.route(*people(2, 1))
+    async with w.delivering():
+        await w.until_value("select count(*) from change where state = 'done'", 2)
+        await w.until_value("select count(*) from change where state = 'failed'", 1)
+        await w.until_value("select count(*) from rep where paused_at is not null", 1)
+    assert w.owners() == {"p1@gmail.com": "ann", "p2@gmail.com": "ann"}
+    assert await w.world.value("select rep_id from lead order by id limit 1") == "gone"
+    (failed,) = await w.failed()
+    assert (failed["email"], failed["code"]) == ("p0@gmail.com", "INACTIVE_OWNER_OR_USER")
+
+
 async def test_case_10_only_turns_of_the_pool_move_its_rotation(open_whole: Wholes) -> None:
     """A lead with a rep's own address, one that a person gave to bob in the CRM, one that bob owned there before."""
     w = await open_whole(reps(["ann", "bob"]))

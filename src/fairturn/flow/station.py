@@ -113,11 +113,12 @@ class RouteStation:
     async def owner_refused(self, rep: str, lead: int, message: str) -> bool:
         """A destination says that this rep cannot own records: out of every pool, and the lead to the next, once.
 
-        False when the lead stays with its rep: named by a rule, or routed again for this before.
+        False when the lead stays with its rep: named by a rule or to a caller who waited, or routed again for this
+        before. Its write is in the list of failed ones then.
         """
         if await self._router.pause(rep, f"the CRM refuses this owner: {message}"):
             log.error("rep.paused", rep=rep, lead=lead, crm=message)
-        if await self._router.routed_again(lead):
+        if await self._router.keeps_owner(lead):
             return False
 
         async def act(step: RouteStep, plan: Plan, _: Taken) -> int:

@@ -70,9 +70,9 @@ class PostgresRouter:
                 await connection.execute(SQL.note, self._actor, "pause", f"rep {rep}", reason[:500])
         return bool(done)
 
-    async def routed_again(self, lead: int) -> bool:
+    async def keeps_owner(self, lead: int) -> bool:
         async with self._database.connection() as connection:
-            return bool(await connection.fetchval(SQL.routed_again, lead, OWNER_REFUSED))
+            return bool(await connection.fetchval(SQL.keeps_owner, lead, OWNER_REFUSED))
 
 
 class PostgresRouteStep:

@@ -259,5 +259,6 @@ returning true
 -- name: note
 insert into history (actor, verb, object, reason) values ($1, $2, $3, $4)
 
--- name: routed_again
+-- name: keeps_owner
 select exists (select from assignment where lead_id = $1 and kind = 'returned' and starts_with(reason, $2))
+    or exists (select from event where lead_id = $1 and lane = 'sync')
