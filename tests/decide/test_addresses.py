@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairturn.config import Organisation, Routing
+from fairturn.decide import addresses
 from fairturn.decide.addresses import EmailFacts, derived, email_facts
 
 OURS = Organisation(own_domains=("Fairturn.com",), competitors=("rival.example.org", "rivals.io"))
@@ -158,3 +159,13 @@ def test_no_text_is_too_odd_and_what_is_shown_reads_back_the_same(text):
 def test_a_text_of_any_length_costs_and_remembers_no_more_than_an_address():
     assert facts("a@x.com" + " " * 10**6) == facts("a@x.com")
     assert len(facts("a" * 10**6).shown) == 1000
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    local=st.text("abcXYZ019._+-", min_size=1, max_size=66) | st.sampled_from(["ABUSE", "postmaster", "ı", "o'hara"]),
+    host=st.text("abz09.-_é", min_size=1, max_size=30)
+    | st.sampled_from(["x.test", "acme.co.uk", "MÜNCHEN.de", "xn--mnchen-3ya.de", "[1.2.3.4]", "1.2.3.4", "a..b", ""]),
+)
+def test_the_short_way_says_what_the_library_says(local, host):
+    assert addresses.parsed(f"{local}@{host}") == addresses.validated(f"{local}@{host}")

@@ -29,7 +29,7 @@ def read(text: str, home: str | None, source: str | None) -> tuple[str, str | No
     if not found:
         known = regions[0] or text.lstrip().startswith("+")
         return text, f"{'not a possible number' if known else 'no country known'}, kept as typed"
-    best = next(filter(phonenumbers.is_valid_number, found), found[0])
+    best = found[0] if len(found) == 1 else next(filter(phonenumbers.is_valid_number, found), found[0])
     shown = phonenumbers.format_number(best, phonenumbers.PhoneNumberFormat.E164)
     return (f"{shown} ext. {best.extension}" if best.extension else shown), None
 
