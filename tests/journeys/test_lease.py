@@ -4,30 +4,33 @@ from __future__ import annotations
 
 import signal
 
+from tests.journeys.conftest import Begin
 from tests.journeys.house import until
 from tests.journeys.proof import Journey
 
 
-async def test_the_deliverer_sleeps_longer_than_its_lease(journey: Journey):
+async def test_the_deliverer_sleeps_longer_than_its_lease(begin: Begin):
     """It wakes with an answer in its hand: its rows are still its own, and their verdict counts."""
-    house, crm = journey.house, journey.crm
-    await house.serve("--role", "intake")
-    first = house.spawn("--role", "worker")
-    async with journey.sender.stream("lead"):
-        await crm.wait(write_requests=2, in_flight=1)
-        first.send_signal(signal.SIGSTOP)
-        holder = await house.ask("select lease_holder from destination")
-        house.spawn("--role", "worker")
-        await until("another holds the lease", lambda: house.ask("select lease_holder <> $1 from destination", holder))
-        seen = (await crm.numbers())["write_requests"]
-        await crm.wait(write_requests=seen + 2)
-        first.send_signal(signal.SIGCONT)
-        await until(
-            "the sleeper's answer is noted",
-            lambda: house.ask("select bool_and(settled_at is not null) from batch where holder = $1", holder),
-        )
-        await crm.wait(write_requests=(await crm.numbers())["write_requests"] + 2)
-    await journey.proves()
+    async with begin(crm_more={"request_timeout": "20s"}) as journey:
+        house, crm = journey.house, journey.crm
+        await house.serve("--role", "intake")
+        first = house.spawn("--role", "worker")
+        async with journey.sender.stream("lead"):
+            await crm.wait(write_requests=2, in_flight=1)
+            first.send_signal(signal.SIGSTOP)
+            holder = await house.ask("select lease_holder from destination")
+            house.spawn("--role", "worker")
+            await until(
+                "another holds the lease", lambda: house.ask("select lease_holder <> $1 from destination", holder)
+            )
+            seen = (await crm.numbers())["write_requests"]
+            await crm.wait(write_requests=seen + 2)
+            first.send_signal(signal.SIGCONT)
+            settled = "select bool_and(settled_at is not null) from batch where holder = $1"
+            await until("the sleeper's answer is noted", lambda: house.ask(settled, holder))
+        await journey.proves()
+        assert (await crm.summary())["repeats"] == 0
+        assert await house.ask("select count(*) from batch where problem is not null") == 0
 
 
 async def test_the_deliverer_sleeps_beyond_its_deadline(journey: Journey):
