@@ -7,6 +7,7 @@ from typing import Final
 
 import uvloop
 
+from fairturn.assemble.listening import listen
 from fairturn.assemble.roles import http_server
 from fairturn.intake.wire import Receive, Scope, Send
 
@@ -25,4 +26,4 @@ async def echo(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 if __name__ == "__main__":
-    uvloop.run(http_server(echo, "127.0.0.1", int(sys.argv[1])).serve())
+    uvloop.run(http_server(echo).serve(listen("127.0.0.1", int(sys.argv[1]))))

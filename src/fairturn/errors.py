@@ -18,6 +18,7 @@ FairturnError
 +-- DestinationError         a whole request to a CRM failed before any record was judged
 |   +-- LoginRefused         the token endpoint said no: a person must act
 |   +-- WrongOrg             the destination answers for another org than the one pinned
++-- NotServing               `serve` cannot start: its port is taken, or one of its processes does not come up
 +-- NotFound                 the thing a person named does not exist; carries suggestions
 +-- NotAllowed               the act makes no sense in the present state (retry of a delivered write, ...)
 
@@ -133,6 +134,10 @@ class LoginRefused(DestinationError):
 
 class WrongOrg(DestinationError):
     """The CRM that answers is not the org that the settings pin."""
+
+
+class NotServing(FairturnError):
+    """`serve` ends at once, with the reason, instead of trying for ever."""
 
 
 class NotFound(FairturnError):

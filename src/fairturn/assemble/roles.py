@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import shutil
+import socket
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, contextmanager
 from functools import partial
@@ -15,6 +16,7 @@ import uvicorn
 
 from fairturn.assemble import places
 from fairturn.assemble.deliveries import deliveries
+from fairturn.assemble.listening import BACKLOG, listen
 from fairturn.assemble.plans import in_force, plans, until_newer
 from fairturn.config import Hmac, Settings, SharedSecret
 from fairturn.errors import FairturnError
@@ -37,7 +39,13 @@ GRACE = 10  # seconds that open requests get when we stop
 
 
 class Server(uvicorn.Server):
-    """uvicorn without signal handlers: the process decides when it stops."""
+    """uvicorn without signal handlers: the process decides when it stops. `up` is called when it has started."""
+
+    up: Callable[[], None] = staticmethod(lambda: None)
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.up()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -66,7 +74,10 @@ def free_disk(settings: Settings) -> Callable[[], int] | None:
     return lambda: shutil.disk_usage(there).free // 1_048_576
 
 
-async def intake(dsn: str, host: str, port: int, env: Mapping[str, str], stop: asyncio.Event) -> None:
+async def intake(
+    dsn: str, host: str, port: int, env: Mapping[str, str], stop: asyncio.Event, up: Callable[[], None]
+) -> None:
+    """Until `stop`; `up` is called once requests are taken. Raises NotServing when the port is taken."""
     async with AsyncExitStack() as stack:
         database = await stack.enter_async_context(Database(dsn, size=4))
         version, loaded = await in_force(database, env)
@@ -81,11 +92,10 @@ async def intake(dsn: str, host: str, port: int, env: Mapping[str, str], stop: a
         door = build(settings, source_secrets(settings, env), accept, lane.owners)
         watching = asyncio.create_task(_keep_up(door, database, version.id, news, env))
         stack.callback(watching.cancel)
-        server = http_server(door, host, port)
-        await _until_stopped(server, stop)
+        await _until_stopped(http_server(door), listen(host, port), stop, up)
 
 
-def http_server(app: ASGIApp, host: str, port: int) -> Server:
+def http_server(app: ASGIApp) -> Server:
     """Made last, when all that stays for good is there."""
     # Settings, codes and regular expressions stay: the collector need not walk them per 700 requests.
     gc.freeze()
@@ -93,8 +103,6 @@ def http_server(app: ASGIApp, host: str, port: int) -> Server:
     return Server(
         uvicorn.Config(
             app,
-            host=host,
-            port=port,
             access_log=False,
             log_level="warning",
             lifespan="off",
@@ -102,13 +110,16 @@ def http_server(app: ASGIApp, host: str, port: int) -> Server:
             proxy_headers=False,
             timeout_keep_alive=75,
             timeout_graceful_shutdown=GRACE,
-            backlog=4096,
+            backlog=BACKLOG,
         )
     )
 
 
-async def _until_stopped(server: Server, stop: asyncio.Event) -> None:
-    serving = asyncio.create_task(server.serve())
+async def _until_stopped(
+    server: Server, sockets: list[socket.socket], stop: asyncio.Event, up: Callable[[], None]
+) -> None:
+    server.up = up
+    serving = asyncio.create_task(server.serve(sockets))
     stopping = asyncio.create_task(stop.wait())
     await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
     server.should_exit = True
@@ -128,8 +139,8 @@ async def _keep_up(door: Door, database: Database, version: int, news: Wake, env
             log.warning("settings.not_taken", error=str(error))
 
 
-async def worker(dsn: str, env: Mapping[str, str], stop: asyncio.Event) -> None:
-    """Stations until `stop`; other settings in force end them, and begin them anew."""
+async def worker(dsn: str, env: Mapping[str, str], stop: asyncio.Event, up: Callable[[], None]) -> None:
+    """Stations until `stop`; other settings in force end them, and begin them anew. `up`: called when they run."""
     while not stop.is_set():
         async with AsyncExitStack() as stack:
             database = await stack.enter_async_context(Database(dsn, size=4))
@@ -139,6 +150,7 @@ async def worker(dsn: str, env: Mapping[str, str], stop: asyncio.Event) -> None:
             news = listener.bell("fairturn_config")
             await stack.enter_async_context(listener)
             running = asyncio.create_task(engine.run())
+            up()
             ends = (asyncio.create_task(stop.wait()), asyncio.create_task(until_newer(database, version.id, news)))
             await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
             for end in ends:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -15,20 +13,31 @@ import structlog
 import uvloop
 
 from fairturn.assemble import logs, places, roles
+from fairturn.assemble.children import Child
+from fairturn.assemble.listening import free
 from fairturn.assemble.plans import load_file, put_in_force
-from fairturn.assemble.stopping import CHILD, stop_signal
+from fairturn.assemble.stopping import CHILD, UP, report, stop_signal
+from fairturn.errors import FairturnError
 from fairturn.operate.loaded import Loaded
 from fairturn.stores.postgres.database import Database
 
 log = structlog.get_logger(__name__)
 Role = Literal["intake", "worker"]
 ROLES: Sequence[Role] = ("worker", "intake")
-SOON = 5.0  # seconds: a child that ends sooner than this after its start waits before the next one
-PATIENCE = 40.0  # seconds that a child gets to finish its request in flight
+CANNOT = 3  # the exit code of a child that told its parent why it cannot start
 
 
 def serve(config: Path, role: Role | None, host: str | None, port: int | None, actor: str) -> None:
     """Until SIGTERM or SIGINT. Raises FairturnError when it cannot start."""
+    try:
+        _serve(config, role, host, port, actor)
+    except FairturnError as error:
+        if not report(str(error)):  # nobody started us but a person
+            raise
+        raise SystemExit(CANNOT) from None
+
+
+def _serve(config: Path, role: Role | None, host: str | None, port: int | None, actor: str) -> None:
     logs.configure(role or "serve")
     loaded = load_file(config, os.environ)
     for fault in loaded.faults:
@@ -43,20 +52,27 @@ async def _serve_role(loaded: Loaded, role: Role, host: str, port: int, actor: s
     if places.HANDED_DOWN not in os.environ:
         await _apply(dsn, loaded, actor)
     if role == "intake":
-        await roles.intake(dsn, host, port, os.environ, stop)
+        await roles.intake(dsn, host, port, os.environ, stop, up)
     else:
-        await roles.worker(dsn, os.environ, stop)
+        await roles.worker(dsn, os.environ, stop, up)
+
+
+def up() -> None:
+    report(UP)
 
 
 async def _serve_all(loaded: Loaded, host: str, port: int, actor: str) -> None:
     stop = stop_signal()
+    free(host, port)
     async with places.owned(loaded.settings, os.environ) as dsn:
         await _apply(dsn, loaded, actor)
         env = {**os.environ, places.HANDED_DOWN: dsn, CHILD: "1"}
         children = [Child(role, _command(role, loaded.path, host, port), env) for role in ROLES]
         log.info("serving", url=f"http://{host}:{port}", sources=[f"/in/{name}" for name in loaded.settings.sources])
         watching = [asyncio.create_task(child.keep(stop)) for child in children]
-        await stop.wait()
+        # All stay until we stop; one that cannot start stops the others, and then us with its words.
+        await asyncio.wait(watching, return_when=asyncio.FIRST_EXCEPTION)
+        stop.set()
         await asyncio.gather(*watching)
 
 
@@ -68,45 +84,3 @@ async def _apply(dsn: str, loaded: Loaded, actor: str) -> None:
 def _command(role: Role, config: Path, host: str, port: int) -> list[str]:
     program = [sys.executable, "-m", "fairturn", "serve", "--config", str(config.resolve()), "--role", role]
     return [*program, "--host", host, "--port", str(port)]
-
-
-@dataclass
-class Child:
-    """A process of one role, started again when it ends before we do."""
-
-    role: Role
-    command: Sequence[str]
-    env: Mapping[str, str]
-    process: asyncio.subprocess.Process | None = field(default=None, init=False)
-
-    async def keep(self, stop: asyncio.Event) -> None:
-        loop = asyncio.get_running_loop()
-        stopping = asyncio.create_task(stop.wait())
-        while not stop.is_set():
-            began = loop.time()
-            # The pipe is its lifeline: when we die without a word, its end closes and the child stops by itself.
-            self.process = await asyncio.create_subprocess_exec(
-                *self.command, env=dict(self.env), stdin=asyncio.subprocess.PIPE
-            )
-            ended = asyncio.create_task(self.process.wait())
-            await asyncio.wait({ended, stopping}, return_when=asyncio.FIRST_COMPLETED)
-            if stop.is_set():
-                break
-            log.warning("child.ended", role=self.role, code=ended.result())
-            if loop.time() - began < SOON:
-                with suppress(TimeoutError):
-                    await asyncio.wait_for(stop.wait(), SOON)
-        stopping.cancel()
-        await self.end()
-
-    async def end(self) -> None:
-        process = self.process
-        if process is None or process.returncode is not None:
-            return
-        process.terminate()
-        try:
-            await asyncio.wait_for(process.wait(), PATIENCE)
-        except TimeoutError:
-            log.warning("child.killed", role=self.role)
-            process.kill()
-            await process.wait()

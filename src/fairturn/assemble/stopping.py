@@ -1,4 +1,4 @@
-"""When to stop: SIGTERM, SIGINT, or the end of the parent that started us."""
+"""A process and its parent: when to stop, and what to tell whoever started us."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import sys
 import threading
 
 CHILD = "FAIRTURN_CHILD"  # set: our standard input is a pipe that our parent holds open while it lives
+REPORT = "FAIRTURN_REPORT"  # the descriptor of a pipe on which our parent waits for one message
+UP = "up"
 
 
 def stop_signal() -> asyncio.Event:
@@ -28,3 +30,16 @@ def _watch_parent(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:
         continue
     if not loop.is_closed():
         loop.call_soon_threadsafe(stop.set)
+
+
+def report(words: str) -> bool:
+    """Tell our parent `UP`, or why we cannot start. Only the first message counts. False when nobody waits for one."""
+    place = os.environ.pop(REPORT, None)
+    if place is None:
+        return False
+    try:
+        with os.fdopen(int(place), "wb") as pipe:
+            pipe.write(words.encode()[:4000])
+    except (OSError, ValueError):
+        return False
+    return True

@@ -1,7 +1,7 @@
 """What every command does around its work: options, the database, errors as one line, exit codes.
 
 0 the answer is yes, or it is done · 1 the answer is no · 2 it was asked wrongly, or of what does not exist
-3 the database or a CRM is not available
+3 the database, a CRM or the port to listen on is not available
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from fairturn.errors import (
     ConfigError,
     DestinationError,
     FairturnError,
+    NotServing,
     StoreError,
 )
 from fairturn.model import By
@@ -82,7 +83,7 @@ def refusals() -> Iterator[None]:
         for fault in error.faults:
             whisper(f"{fault.severity}: {fault}")
         raise typer.Exit(WRONG) from None
-    except (StoreError, DestinationError) as error:
+    except (StoreError, DestinationError, NotServing) as error:
         refuse(str(error), AWAY)
     except FairturnError as error:
         refuse(str(error), WRONG)
