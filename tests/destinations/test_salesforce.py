@@ -102,6 +102,31 @@ async def test_an_account_that_the_crm_does_not_have_costs_one_more_call_once(or
     assert answer.calls == 1
 
 
+async def test_an_account_id_that_the_crm_does_not_have_does_not_cost_the_lead(org, crm):
+    """A source named an account that was merged away or never was: the person is written without it."""
+    destination = crm(account_lookup="Account__r.Fairturn_Key__c")
+    gone = {"crm_account_id": "001000000000001"}
+    answer = await destination.write(
+        batch(*(outgoing(n, fields=outgoing(n).fields | gone) for n in (1, 2)), outgoing(3))
+    )
+    assert all(isinstance(one, Written) for one in answer.outcomes)
+    assert answer.calls == 2
+    assert org.leads()["ft-1"].get("Account__c") is None
+    again = await destination.write(batch(outgoing(4, fields=outgoing(4).fields | gone)))
+    assert again.calls == 1
+
+
+async def test_an_owner_id_that_is_nobodys_is_the_owners_fault_not_the_accounts(org, crm):
+    org.users["nobody"] = "005000000000001"
+    destination = crm(account_lookup="Account__r.Fairturn_Key__c")
+    there = {"account": 7, "account_key": "domain:acme.com"}
+    (refused,) = await write(destination, outgoing(1, owner="nobody", **there))
+    assert isinstance(refused, Refused)
+    assert (refused.code, refused.owner_fault) == ("INVALID_CROSS_REFERENCE_KEY", True)
+    await write(destination, outgoing(2, **there))
+    assert org.leads()["ft-2"]["Account__c"] is not None
+
+
 async def test_shadow_needs_no_login(org, crm):
     destination = crm(secret="wrong")
     assert destination.draft([outgoing(1)])["ft-1"]["LastName"] == "Lead 1"

@@ -7,18 +7,18 @@ https://developer.salesforce.com/docs/platform/api-rest/guide/resources-composit
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import orjson
 
 from fairturn.destinations.http import NoAnswer, NotSent, Reply, exchange, open_client
 from fairturn.destinations.salesforce.auth import Credentials, Login, Session
-from fairturn.destinations.salesforce.decode import Reading, lacks_parent, read
-from fairturn.destinations.salesforce.encode import Encoder, Record
+from fairturn.destinations.salesforce.decode import Reading, lacks_parent, names_nobody, read
+from fairturn.destinations.salesforce.encode import Encoder, Record, only_id_is_the_owners
 from fairturn.destinations.salesforce.limits import MAX_RECORDS, usage
 from fairturn.errors import LoginRefused, WrongOrg
-from fairturn.model import Answer, Batch, Later, Outcome, Outgoing, Refused, Unknown
+from fairturn.model import Answer, Batch, Later, Outcome, Outgoing, Refused, Unknown, Written
 
 KEPT = 10_000  # account keys remembered as not being in the CRM
 FORGET = 600.0  # seconds until such a key is tried again
@@ -54,7 +54,7 @@ class Salesforce:
         self._path = f"/services/data/v{version.removeprefix('v')}/composite/sobjects"
         self._timeout = timeout
         self._org: str | None = None
-        self._missing: dict[str, float] = {}  # account key -> when to try it again
+        self._missing: dict[str, float] = {}  # an account's id or key -> when to try it again
 
     def __repr__(self) -> str:
         return f"Salesforce({self._name!r})"
@@ -93,19 +93,25 @@ class Salesforce:
         """One request; a second one, without their accounts, for the records whose account the CRM does not have."""
         now = asyncio.get_running_loop().time()
         known = [
-            (outgoing, self._encoder.without_account(record) if self._is_missing(outgoing, now) else record)
+            (outgoing, self._encoder.without_account(record) if self._is_missing(record, now) else record)
             for outgoing, record in drafted
         ]
         run.splits = 2 * len(known).bit_length() + 2
         await self._divide(run, known)
-        orphans = [
-            (outgoing, self._encoder.without_account(record))
+        orphans = {
+            outgoing.key: account
             for outgoing, record in known
-            if lacks_parent(run.outcomes[outgoing.key])
-        ]
+            if (account := self._encoder.account_of(record)) and lacks_parent(run.outcomes[outgoing.key])
+        }
         if orphans:
-            self._note_missing(orphans, now)
-            await self._divide(run, orphans)
+            await self._divide(run, [(o, self._encoder.without_account(r)) for o, r in known if o.key in orphans])
+            # Only what went through without its account says that the account was at fault, and not the owner.
+            self._note_missing((orphans[key] for key in orphans if isinstance(run.outcomes[key], Written)), now)
+        for outgoing, _ in known:
+            # "invalid cross reference id" names no field; where the owner's is the only id, it is the owner's fault.
+            outcome = run.outcomes[outgoing.key]
+            if names_nobody(outcome, outgoing) and only_id_is_the_owners(run.records[outgoing.key]):
+                run.outcomes[outgoing.key] = replace(outcome, owner_fault=True)
 
     async def _divide(self, run: _Run, drafted: Sequence[Drafted]) -> None:
         """Salesforce answers 400 to the whole request if it cannot even read one record: halve it until that one
@@ -168,10 +174,10 @@ class Salesforce:
             raise WrongOrg(f"Destination {self._name} wrote to org {self._org}, and now org {session.org} answers")
         return session
 
-    def _is_missing(self, outgoing: Outgoing, now: float) -> bool:
-        return self._missing.get(outgoing.account_key or "", 0.0) > now
+    def _is_missing(self, record: Record, now: float) -> bool:
+        return self._missing.get(self._encoder.account_of(record) or "", 0.0) > now
 
-    def _note_missing(self, orphans: Sequence[Drafted], now: float) -> None:
+    def _note_missing(self, accounts: Iterable[str], now: float) -> None:
         if len(self._missing) > KEPT:
             self._missing.clear()
-        self._missing |= {outgoing.account_key: now + FORGET for outgoing, _ in orphans if outgoing.account_key}
+        self._missing |= dict.fromkeys(accounts, now + FORGET)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeGuard
 
 import orjson
 
@@ -156,8 +156,19 @@ def _owner_fault(problem: Problem, record: Outgoing) -> bool:
 
 
 def lacks_parent(outcome: Outcome) -> bool:
-    """The account that the record refers to is not in the CRM."""
-    return isinstance(outcome, Refused) and outcome.code == "INVALID_FIELD" and NO_PARENT in outcome.message
+    """The account that the record refers to may not be in the CRM. Of an id it says only that one of the record's is
+    none of a record there: the account's or the owner's.
+    """
+    if not isinstance(outcome, Refused) or outcome.owner_fault:
+        return False
+    by_key = outcome.code == "INVALID_FIELD" and NO_PARENT in outcome.message
+    return by_key or outcome.code == "INVALID_CROSS_REFERENCE_KEY"
+
+
+def names_nobody(outcome: Outcome, record: Outgoing) -> TypeGuard[Refused]:
+    """An id of the record, sent with a rep as its owner, is none of a record in the CRM."""
+    rep = record.owner is not None and record.owner_kind == "rep"
+    return rep and isinstance(outcome, Refused) and outcome.code == "INVALID_CROSS_REFERENCE_KEY"
 
 
 def problems_of(body: Any) -> tuple[Problem, ...]:

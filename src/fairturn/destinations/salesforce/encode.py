@@ -70,7 +70,19 @@ class Encoder:
         }
 
     def without_account(self, record: Record) -> Record:
-        return {name: value for name, value in record.items() if name != self._relation()}
+        relation = self._relation()
+        names = () if relation is None else (relation, id_field(relation))
+        return {name: value for name, value in record.items() if name not in names}
+
+    def account_of(self, record: Record) -> str | None:
+        """The id or key by which the record names its account."""
+        relation = self._relation()
+        if relation is None:
+            return None
+        named = record.get(id_field(relation), record.get(relation))
+        if isinstance(named, Mapping):
+            return next((str(key) for key in named.values()), None)
+        return None if named is None else str(named)
 
     def _value(self, name: str, source: MapTo, fields: Mapping[str, FieldValue]) -> FieldValue:
         value = source.value if source.value is not None else fields.get(source.field or "")
@@ -106,6 +118,12 @@ class Encoder:
         if kind == "crm" and key.startswith("001") and is_record_id(key):
             return {id_field(relation): long_form(key)}
         return {relation: {key_field: key}} if kind == "domain" and key and key_field else {}
+
+
+def only_id_is_the_owners(record: Record) -> bool:
+    """Whether nothing else that the record carries could be the id of another record."""
+    ids = [name for name, value in record.items() if isinstance(value, str) and is_record_id(value)]
+    return ids == ["OwnerId"]
 
 
 def id_field(relation: str) -> str:
