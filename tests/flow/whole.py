@@ -54,7 +54,9 @@ class Whole:
 
     def records(self) -> dict[str, dict[str, Any]]:
         """Address -> the org's record."""
-        return {row["Email"]: row for row in self.org.get("/records/Lead")["records"] if not row["_deleted"]}
+        return {
+            row.get("Email", row["Id"]): row for row in self.org.get("/records/Lead")["records"] if not row["_deleted"]
+        }
 
     def owners(self) -> dict[str, str]:
         """Address -> rep, queue or user in the org."""
