@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+from urllib.parse import quote
 
 import httpx2
 import orjson
@@ -47,7 +48,7 @@ def token(url="", secret="TOKEN123"):
 
 
 @contextlib.asynccontextmanager
-async def salesforce(url):
+async def salesforce(url, secret="SECRET123"):
     given = {
         "type": "salesforce",
         "url": url,
@@ -57,7 +58,7 @@ async def salesforce(url):
     }
     settings = Destination.model_validate(given)
     made = open_salesforce(
-        "crm", settings, {"ann": Rep(name="Ann", ids={"crm": "005"})}, client_id="ID123", client_secret="SECRET123"
+        "crm", settings, {"ann": Rep(name="Ann", ids={"crm": "005"})}, client_id="ID123", client_secret=secret
     )
     yield made
     await made.close()
@@ -87,6 +88,24 @@ async def test_secrets_that_the_login_echoes_are_not_kept_case_123():
             await destination.org()
     assert "SECRET123" not in str(caught.value)
     assert "ID123" not in str(caught.value)
+
+
+@pytest.mark.parametrize("secret", ["SECRET123", 'a/b+c="d\\e', "ünïcödé/9"])
+async def test_secrets_that_are_echoed_in_another_spelling_are_not_kept_case_123(secret):
+    """The header of the login, a form's spelling, a JSON text with escaped slashes."""
+    seen = []
+
+    def answer(line, head, _):
+        header = next(x for x in head.split("\r\n") if x.lower().startswith("authorization"))
+        seen.append(header.split()[-1])
+        words = orjson.dumps(f"refused: {header} {quote(secret, safe='')} {secret}").replace(b"/", b"\\/")
+        return http(400, b'{"error":"invalid_client","error_description":' + words + b"}")
+
+    async with server(answer) as (url, _), salesforce(url, secret) as destination:
+        with pytest.raises(LoginRefused, match="refused: ") as caught:
+            await destination.org()
+    for form in (secret, quote(secret, safe=""), *seen):
+        assert form not in str(caught.value)
 
 
 async def test_nobody_is_followed_to_another_address_case_122():

@@ -38,6 +38,18 @@ class Credentials:
     org: str | None = None  # pinned by the settings
     allow_private: bool = False
 
+    @property
+    def basic(self) -> str:
+        """As the login sends them."""
+        pair = f"{quote(self.client_id, safe='')}:{quote(self.client_secret, safe='')}"
+        return base64.b64encode(pair.encode()).decode()
+
+    @property
+    def spellings(self) -> tuple[bytes, ...]:
+        """Every form in which an echo could hold them, the longest first."""
+        secrets = (self.client_secret, self.client_id, self.basic)
+        return tuple(sorted({form for text in secrets if text for form in spellings(text)}, key=len, reverse=True))
+
 
 class Login:
     """Hands out the session; a session that the CRM refused is renewed once, by whoever comes first."""
@@ -46,6 +58,7 @@ class Login:
         self._client = client
         self._credentials = credentials
         self._name = name
+        self._ours = credentials.spellings
         self._session: Session | None = None
         self._renewing = asyncio.Lock()
 
@@ -63,7 +76,6 @@ class Login:
 
     async def _fetch(self, seconds: float) -> Session:
         who = self._credentials
-        pair = f"{quote(who.client_id, safe='')}:{quote(who.client_secret, safe='')}".encode()
         request = self._client.build_request(
             "POST",
             who.url.copy_with(path=PATH),
@@ -71,7 +83,7 @@ class Login:
             headers={
                 "Content-Type": "application/x-www-form-urlencoded",
                 "Accept": "application/json",
-                "Authorization": f"Basic {base64.b64encode(pair).decode()}",
+                "Authorization": f"Basic {who.basic}",
             },
         )
         try:
@@ -122,9 +134,15 @@ class Login:
 
     def clean(self, body: bytes, session: Session | None = None) -> bytes:
         """The CRM's words without our own secrets, should it echo them: they are kept, shown and logged."""
-        for secret in (session.token if session else "", self._credentials.client_secret, self._credentials.client_id):
-            body = body.replace(secret.encode(), b"***") if secret else body
+        for secret in (*(spellings(session.token) if session else ()), *self._ours):
+            body = body.replace(secret, b"***")
         return body
+
+
+def spellings(secret: str) -> frozenset[bytes]:
+    """As it is, as a URL has it, and as a JSON text has it, with and without the escaped slash of some writers."""
+    inside = orjson.dumps(secret)[1:-1]
+    return frozenset({secret.encode(), quote(secret, safe="").encode(), inside, inside.replace(b"/", b"\\/")})
 
 
 def org_of(identity: object) -> str | None:
