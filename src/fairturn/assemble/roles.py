@@ -25,6 +25,7 @@ from fairturn.flow.engine import Engine, Station
 from fairturn.flow.station import RouteStation, SyncLane
 from fairturn.flow.sweep import Sweep
 from fairturn.intake.app import Door, build
+from fairturn.intake.protocol import Protocol
 from fairturn.intake.wire import ASGIApp
 from fairturn.operate.secrets import secret
 from fairturn.ports import Wake
@@ -111,6 +112,7 @@ def http_server(app: ASGIApp) -> Server:
             timeout_keep_alive=75,
             timeout_graceful_shutdown=GRACE,
             backlog=BACKLOG,
+            http=Protocol,
         )
     )
 

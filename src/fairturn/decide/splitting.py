@@ -101,7 +101,7 @@ def _quick(source: str, body: bytes, limits: Limits, dedupe: Path | None) -> tup
     except Malformed:
         return None
     if isinstance(value, dict):
-        return (Item(event_id(source, value, cleaning.dumps(value), dedupe), 0, None),)
+        return (Item(event_id(source, value, None, dedupe), 0, None),)
     if isinstance(value, list):
         _count(len(value), limits)
         return _items(source, [Cleaned(item, ()) for item in value], dedupe)
@@ -260,11 +260,12 @@ def _items(
     return tuple(items.values())
 
 
-def event_id(source: str, value: object, body: bytes, dedupe: Path | None) -> bytes:
-    """16 bytes. `body` is the value as compact JSON, whatever way it came."""
-    key = None if dedupe is None else dedupe_key(value, dedupe)
-    kind = b"\0item\0" if key is None else b"\0key\0"
-    return blake2b(source.encode() + kind + (body if key is None else key), digest_size=16).digest()
+def event_id(source: str, value: object, body: bytes | None, dedupe: Path | None) -> bytes:
+    """16 bytes. `body` is the value as compact JSON, whatever way it came; None: it is still to be made, if needed."""
+    kind, known = b"\0key\0", None if dedupe is None else dedupe_key(value, dedupe)
+    if known is None:
+        kind, known = b"\0item\0", cleaning.dumps(value) if body is None else body
+    return blake2b(source.encode() + kind + known, digest_size=16).digest()
 
 
 def dedupe_key(value: object, dedupe: Path) -> bytes | None:

@@ -80,7 +80,13 @@ class Bodies:
         assert task is not None  # noqa: S101  an ASGI server runs us in one
         self._watch(task, seconds)
         try:
-            return await self._whole(receive, most)
+            message = await receive()
+            if message["type"] != "http.request" or message.get("more_body", False):
+                return await self._in_pieces(receive, message, most)
+            body: bytes = message.get("body", b"")  # nearly always: the whole body came with the headers
+            if len(body) > most:
+                raise _too_long(most)
+            return body
         except asyncio.CancelledError:
             if task not in self._late:
                 raise
@@ -104,15 +110,6 @@ class Bodies:
             self._late.add(task)
             task.cancel()
         self._timer = loop.call_later(1.0, self._look, loop) if self._until else None
-
-    async def _whole(self, receive: Receive, most: int) -> bytes:
-        message = await receive()
-        if message["type"] == "http.request" and not message.get("more_body", False):
-            body: bytes = message.get("body", b"")  # nearly always: the whole body came with the headers
-            if len(body) > most:
-                raise _too_long(most)
-            return body
-        return await self._in_pieces(receive, message, most)
 
     async def _in_pieces(self, receive: Receive, message: Message, most: int) -> bytes:
         chunks: list[bytes] = []
