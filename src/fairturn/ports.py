@@ -53,8 +53,8 @@ class Journal(Protocol):
 
     async def backlog(self, limit: int) -> Backlog: ...
 
-    async def results(self, events: Sequence[bytes]) -> Mapping[bytes, Assigned]:
-        """What became of these events, for those that are routed."""
+    async def results(self, events: Sequence[bytes], source: str | None = None) -> Mapping[bytes, Assigned]:
+        """What became of these events, for those that are routed; of this source alone, where one is named."""
 
 
 class Wake(Protocol):

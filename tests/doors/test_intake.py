@@ -273,7 +273,7 @@ async def route(intake, *, status: str = "assigned", rep: str | None = "ann") ->
     await intake.sql.execute("update event set state = 'routed', lead_id = $1 where state = 'pending'", lead)
 
 
-CHAT = {"chat": {**OPEN, "lane": "sync", "deadline": "200ms"}}
+CHAT = {"form": OPEN, "chat": {**OPEN, "lane": "sync", "deadline": "200ms"}}
 REPS = {"ann": {"name": "Ann Lee", "email": "ann@acme.test"}}
 
 
@@ -327,6 +327,9 @@ async def test_at_the_deadline_the_caller_gets_an_address_instead(serve, owners)
     found = await intake.client.get(f"/in/chat/{event}")
     assert (found.status_code, found.json()["rep"]["name"]) == (200, "Ann Lee")
     assert (await intake.client.get("/in/chat/nonsense")).status_code == 404
+    for unknown in (event, "0" * 32):  # of another source, or of nobody: the same answer
+        elsewhere = await intake.client.get(f"/in/form/{unknown}")
+        assert (elsewhere.status_code, elsewhere.json()["status"]) == (202, "waiting")
     assert (await intake.client.get(f"/in/nobody/{event}")).status_code == 401
 
 

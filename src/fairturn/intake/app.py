@@ -215,7 +215,7 @@ class Door:
         if len(event) != 32 or not set(event) <= set("0123456789abcdef"):
             return NO_EVENT
         try:
-            results = await self._accept.journal.results([bytes.fromhex(event)])
+            results = await self._accept.journal.results([bytes.fromhex(event)], name)
         except StoreError:
             raise Overloaded("The database is not available.") from None
         found = results.get(bytes.fromhex(event))

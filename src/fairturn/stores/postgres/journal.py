@@ -59,9 +59,9 @@ class PostgresJournal:
         assert row is not None  # noqa: S101  an aggregate always has its row
         return Backlog(row["unrouted"], row["oldest_at"])
 
-    async def results(self, events: Sequence[bytes]) -> Mapping[bytes, Assigned]:
+    async def results(self, events: Sequence[bytes], source: str | None = None) -> Mapping[bytes, Assigned]:
         async with self._database.connection() as connection:
-            rows = await connection.fetch(SQL.results, events)
+            rows = await connection.fetch(SQL.results, events, source)
         return {
             row["event"]: Assigned(row["id"], row["status"], row["rep_id"], row["pool_id"], row["why"]) for row in rows
         }

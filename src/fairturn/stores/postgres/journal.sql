@@ -37,7 +37,7 @@ from (select from event where state = 'pending' limit $1) as pending
 with recursive chain as (
     select e.id as event, l.*
     from event e join lead l on l.id = e.lead_id
-    where e.id = any($1::bytea[])
+    where e.id = any($1::bytea[]) and ($2::text is null or e.source_id = $2)
   union all
     select c.event, l.*
     from chain c join lead l on l.id = c.merged_into
