@@ -35,7 +35,7 @@ def cli_page() -> str:
         "| 0 | done, or the answer is yes |",
         "| 1 | the answer is no: a fault in the settings, an audit that does not add up, a lead missing or twice |",
         "| 2 | asked wrongly, or of something that does not exist |",
-        "| 3 | the database or the CRM is not available |",
+        "| 3 | the database, the CRM or the port to listen on is not available |",
         "",
     ]
     for path, command in commands(root, ("fairturn",)):

@@ -152,7 +152,8 @@ class Destination(Frozen):
     api_version: str = "62.0"
     object: str = "Lead"
     external_id: str = "Fairturn_Id__c"
-    account_lookup: str | None = None  # e.g. "Account__r.Fairturn_Key__c"; locks the account while it is written
+    # "Account__r.Fairturn_Key__c" for a lookup of your own, "Account.Fairturn_Key__c" for a Contact; locks the account
+    account_lookup: str | None = None
     map: dict[str, str | MapTo] = {}  # CRM field -> lead field, or MapTo
     mode: Literal["live", "shadow"] = "live"
     window: Literal["adaptive", "fixed", "none"] = "adaptive"

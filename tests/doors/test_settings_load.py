@@ -1,12 +1,16 @@
 """Reading the settings: the file itself, its secrets, and that good ones pass without a word."""
 
+import re
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairturn.errors import ConfigError
+from fairturn.assemble.deliveries import destination
+from fairturn.errors import ConfigError, DestinationError
+from fairturn.model import Batch
 from fairturn.operate.addresses import url_problem
 from fairturn.operate.secrets import secret
 from fairturn.operate.settings import load, parse
@@ -96,6 +100,44 @@ def test_warnings_do_not_refuse():
 def test_commands_that_only_read_need_no_secrets():
     assert len(refused(GOOD, {})) == 3
     assert parse(GOOD, FILE, {}, secrets=False).faults == ()
+
+
+async def test_a_destination_in_shadow_needs_no_secrets_and_no_address_yet():
+    """`check` and the worker agree: what is named and missing is a warning, and nothing is asked of it."""
+    shadow = GOOD.replace('type = "salesforce"', 'type = "salesforce"\nmode = "shadow"')
+    loaded = parse(shadow, FILE, {"WEBSITE_SECRET": ENV["WEBSITE_SECRET"]})
+    assert [(fault.severity, fault.key) for fault in loaded.faults] == [
+        ("warning", "destinations.salesforce.client_id"),
+        ("warning", "destinations.salesforce.client_secret"),
+    ]
+    bare = re.sub(r"(?m)^(url|client_id|client_secret) = .*\n", "", shadow)
+    loaded = parse(bare, FILE, {"WEBSITE_SECRET": ENV["WEBSITE_SECRET"]})
+    assert loaded.faults == ()
+    crm = destination("salesforce", loaded.settings, {})
+    assert await crm.org() is None
+    with pytest.raises(DestinationError, match="shadow mode: batch 1 was not sent"):
+        await crm.write(Batch(1, "salesforce", (), datetime(2026, 3, 2, tzinfo=UTC)))
+
+
+@pytest.mark.parametrize(
+    ("lookup", "sobject", "said"),
+    [
+        ("Account__r.Key__c", "Lead", None),
+        ("Account.Key__c", "Contact", None),
+        ("Account.Key__c", "Lead", "a Lead has no account by itself"),
+        ("Account__c", "Contact", "is no lookup by external id"),
+        ("Owner.Key__c", "Contact", "is no lookup by external id"),
+    ],
+)
+def test_the_lookups_that_the_encoder_takes(lookup, sobject, said):
+    text = GOOD.replace("Account__r.Fairturn_Key__c", lookup).replace(
+        'type = "salesforce"', f'type = "salesforce"\nobject = "{sobject}"'
+    )
+    if said is None:
+        assert parse(text, FILE, ENV).faults == ()
+    else:
+        (fault,) = refused(text)
+        assert said in fault
 
 
 @pytest.mark.parametrize(

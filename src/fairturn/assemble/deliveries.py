@@ -9,7 +9,7 @@ from functools import partial
 from fairturn.config import Settings
 from fairturn.decide.outgoing import owner_rule, values_rule
 from fairturn.destinations.console import Console
-from fairturn.destinations.salesforce import open_salesforce
+from fairturn.destinations.salesforce import open_salesforce, open_shadow
 from fairturn.errors import ConfigError, Fault
 from fairturn.flow.deliver import Deliver
 from fairturn.flow.engine import Station
@@ -26,6 +26,8 @@ def destination(name: str, settings: Settings, env: Mapping[str, str]) -> Destin
     mine = settings.destinations[name]
     if mine.type == "console":
         return Console(name, mine.map)
+    if mine.mode == "shadow":
+        return open_shadow(name, mine, settings.reps)
     if mine.client_id is None or mine.client_secret is None:
         fault = Fault(
             "a Salesforce destination needs client_id and client_secret",

@@ -16,7 +16,7 @@ from fairturn.operate.check_sources import known_fields
 from fairturn.operate.loaded import Loaded
 
 API_NAME = r"[A-Za-z][A-Za-z0-9_]*"
-LOOKUP = re.compile(rf"{API_NAME}__r\.{API_NAME}__c")
+LOOKUP = re.compile(rf"(?:{API_NAME}__r|Account)\.{API_NAME}__c")  # one of your own, or the standard one
 REQUIRED = {"LastName": ("last_name", "Unknown"), "Company": ("company", "Unknown")}
 
 
@@ -109,8 +109,14 @@ def judge_names(loaded: Loaded, key: str, destination: Destination) -> Iterator[
         yield loaded.fault(f"{key}.external_id", message, remedy)
     lookup = destination.account_lookup
     if lookup is not None and not LOOKUP.fullmatch(lookup):
-        remedy = 'Write the relationship and the external id behind it: "Account__r.Fairturn_Key__c"'
+        remedy = (
+            'Write the relationship and the external id of the account behind it: "Account__r.Fairturn_Key__c" for a '
+            'lookup of your own (Account__c), "Account.Fairturn_Key__c" for the account of a Contact'
+        )
         yield loaded.fault(f"{key}.account_lookup", f'"{lookup}" is no lookup by external id', remedy)
+    elif lookup is not None and lookup.startswith("Account.") and destination.object == "Lead":
+        remedy = 'Make a lookup field of your own on Lead, Account__c, and write "Account__r.Fairturn_Key__c"'
+        yield loaded.fault(f"{key}.account_lookup", "a Lead has no account by itself", remedy)
     for target in destination.map:
         place = f"{key}.map.{target}"
         if target in {"OwnerId", destination.external_id}:

@@ -88,13 +88,18 @@ def judge_references(loaded: Loaded) -> Iterator[Fault]:
 
 
 def judge_secrets(loaded: Loaded, env: Mapping[str, str]) -> Iterator[Fault]:
-    """Whether every secret is there and fit for its use; who else can read the files."""
+    """Whether every secret is there and fit for its use; who else can read the files.
+
+    Those of a destination in shadow mode are not used yet: that one is missing is a warning.
+    """
+    shadows = {f"destinations.{name}" for name, mine in loaded.settings.destinations.items() if mine.mode == "shadow"}
     for key, ref in references(loaded):
+        severity = "warning" if key.rpartition(".")[0] in shadows else "error"
         try:
             value = secret(ref, env)
         except ConfigError as error:
             if ref.startswith(("env:", "file:")):
-                yield from (loaded.fault(key, fault.message, fault.remedy) for fault in error.faults)
+                yield from (loaded.fault(key, fault.message, fault.remedy, severity) for fault in error.faults)
             continue
         yield from _fit(loaded, key, value)
         yield from _exposed(loaded, key, ref)

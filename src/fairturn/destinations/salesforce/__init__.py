@@ -10,8 +10,9 @@ from fairturn.destinations.http import base_of
 from fairturn.destinations.salesforce.auth import Credentials, org_of
 from fairturn.destinations.salesforce.client import Salesforce
 from fairturn.destinations.salesforce.encode import Encoder, sources
+from fairturn.destinations.salesforce.shadow import Shadow
 
-__all__ = ["Credentials", "Encoder", "Salesforce", "open_salesforce", "org_of", "sources"]
+__all__ = ["Credentials", "Encoder", "Salesforce", "open_salesforce", "open_shadow", "org_of", "sources"]
 
 
 def open_salesforce(
@@ -27,6 +28,11 @@ def open_salesforce(
         timeout=settings.request_timeout,
         slots=settings.max_slots,
     )
+
+
+def open_shadow(name: str, settings: Settings, reps: Mapping[str, Rep]) -> Shadow:
+    """For `mode = "shadow"`: no address and no secret is needed where nothing is sent."""
+    return Shadow(encoder(name, settings, reps), name=name)
 
 
 def encoder(name: str, settings: Settings, reps: Mapping[str, Rep]) -> Encoder:

@@ -1,0 +1,29 @@
+"""A Salesforce that nothing is sent to: it needs no login, and tells what would be sent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from fairturn.destinations.salesforce.encode import Encoder, Record
+from fairturn.errors import DestinationError
+from fairturn.model import Answer, Batch, Outgoing, Refused
+
+
+class Shadow:
+    """Implements ports.Destination for `mode = "shadow"`: its records are drafted, none of them leaves."""
+
+    def __init__(self, encoder: Encoder, *, name: str) -> None:
+        self._encoder = encoder
+        self._name = name
+
+    def draft(self, records: Sequence[Outgoing]) -> Mapping[str, Record | Refused]:
+        return {record.key: self._encoder.draft(record) for record in records}
+
+    async def write(self, batch: Batch) -> Answer:
+        raise DestinationError(f"Destination {self._name} runs in shadow mode: batch {batch.id} was not sent")
+
+    async def org(self) -> None:
+        """Nobody was asked."""
+
+    async def close(self) -> None:
+        """Nothing to close."""
