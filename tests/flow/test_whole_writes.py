@@ -50,6 +50,26 @@ async def test_case_28_a_lead_that_is_alone_and_deleted_stops_nobody(open_whole:
     assert len(w.records()) == 4
 
 
+async def test_case_28_a_lead_merged_into_another_that_took_its_key(open_whole: Wholes) -> None:
+    """The record that stays is written to, and keeps the owner whom a person gave it."""
+    w = await open_whole(reps(["ann"]))
+    await w.world.route(*people(1))
+    await w.deliver()
+    key = await w.world.value("select external_key from change")
+    master = {"LastName": "Master", "Company": "Acme", "Email": "p0@gmail.com", "Owner": "Bob"}
+    (stays,) = w.org.post("/seed", {"leads": [master]})["leads"]
+    (gone,) = [row["Id"] for row in w.org.get("/records/Lead")["records"] if row["Id"] != stays]
+    w.org.post("/edit", {"object": "Lead", "id": gone, "fields": {"IsDeleted": True}})
+    w.org.post("/edit", {"object": "Lead", "id": stays, "fields": {"Fairturn_Id__c": key}})
+    await w.world.route({"email": "p0@gmail.com", "city": "Kiel"})
+    await w.deliver()
+    assert w.owners() == {"p0@gmail.com": "bob"}
+    assert w.records()["p0@gmail.com"]["City"] == "Kiel"
+    assert await w.world.value("select record_id from change") == stays
+    assert len(w.org.writes()) == 2
+    assert await w.world.value("select detail->>'now' from history where verb = 'new record'") == stays
+
+
 async def test_case_63_a_retry_whose_time_has_passed_is_sent_after_a_restart(open_whole: Wholes) -> None:
     w = await open_whole(reps(["ann"]))
     await w.world.route(*people(1))

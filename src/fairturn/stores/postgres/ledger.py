@@ -60,7 +60,8 @@ class PostgresLedger:
         """At most `limit` rows that may go now, and the one due next. Rows of accounts in flight are left out."""
         async with self._database.connection() as connection:
             flying = await one(connection, SQL.flying, destination)
-            rows = await connection.fetch(SQL.ripening, destination, limit, flying["accounts"], flying["now"])
+            busy = (flying["accounts"], flying["now"], flying["leads"])
+            rows = await connection.fetch(SQL.ripening, destination, limit, *busy)
             rows += await connection.fetch(SQL.next_due, destination, flying["now"])
         return Pending(
             now=flying["now"],
@@ -128,14 +129,15 @@ class PostgresLedger:
     async def _settle(self, connection: Connection, batch: Batch, answer: Answer, verdicts: Sequence[Verdict]) -> None:
         shadow = {record.lead for record in batch.records if record.key in answer.shadow}
         bare = {record.lead for record in batch.records if record.owner is None}
-        anew = [verdict.lead for verdict in verdicts if isinstance(verdict, Done) and verdict.anew]
+        anew = {verdict.lead: verdict for verdict in verdicts if isinstance(verdict, Done) and verdict.anew}
+        ownerless = {lead for lead, verdict in anew.items() if verdict.created and lead in bare}
         rows = [
-            (*verdict_row(verdict, shadow=verdict.lead in shadow), verdict.lead in anew, verdict.lead in bare)
+            (*verdict_row(verdict, shadow=verdict.lead in shadow), verdict.lead in anew, verdict.lead in ownerless)
             for verdict in verdicts
         ]
         if anew:
-            ids = [verdict.record_id for verdict in verdicts if isinstance(verdict, Done) and verdict.anew]
-            await connection.execute(SQL.made_anew, batch.destination, batch.id, anew, ids)
+            ids = [verdict.record_id for verdict in anew.values()]
+            await connection.execute(SQL.made_anew, batch.destination, batch.id, list(anew), ids)
         columns = list(zip(*rows, strict=True)) if rows else [()] * 10
         await connection.execute(SQL.settle, batch.destination, batch.id, *columns)
 

@@ -21,11 +21,14 @@ from destination d where d.id = $1
 update destination set lease_holder = null, lease_until = null where id = $1 and lease_holder = $2
 
 -- name: flying
--- An account may have been joined into another since the request left: compare what both have become.
+-- An account may have been joined into another since the request left: compare what both have become. So may a lead: the
+-- one that took it over writes the same record, and waits.
 select clock_timestamp() as now, count(distinct c.batch_id) as requests,
        coalesce(array_agg(distinct case when a.merged_into is null then a.id else account_root(a.id) end)
-                filter (where a.id is not null), '{}') as accounts
+                filter (where a.id is not null), '{}') as accounts,
+       coalesce(array_agg(l.merged_into) filter (where l.merged_into is not null), '{}') as leads
 from change c
+join lead l on l.id = c.lead_id
 left join write w on w.batch_id = c.batch_id and w.lead_id = c.lead_id
 left join account a on a.id = w.account_id
 where c.destination_id = $1 and c.state = 'in_flight'
@@ -41,6 +44,7 @@ cross join lateral (
     left join account a on a.id = l.account_id
     cross join lateral (select case when a.merged_into is null then a.id else account_root(a.id) end as account) r
     where c.destination_id = $1 and c.state = 'pending' and c.priority = p.priority and c.due_at <= $4
+      and c.lead_id <> all($5::bigint[])
       and (r.account is null or r.account <> all($3::bigint[]))
     order by c.first_event_at
     limit $2
@@ -85,6 +89,8 @@ with picked as materialized (
     cross join lateral (select case when a.merged_into is null then a.id else account_root(a.id) end as account) r
     where c.destination_id = $1 and c.lead_id = any($3::bigint[]) and c.state = 'pending'
       and c.due_at <= clock_timestamp() and (r.account is null or r.account <> all($5::bigint[]))
+      and not exists (select from change f join lead fl on fl.id = f.lead_id
+                      where f.destination_id = $1 and f.state = 'in_flight' and fl.merged_into = c.lead_id)
 ), opened as (
     insert into batch (destination_id, holder, deadline, records)
     select $1, $2, clock_timestamp() + make_interval(secs => $4), count(*) from picked having count(*) > 0
@@ -123,10 +129,10 @@ join change c on c.lead_id = n.lead_id and c.destination_id = $1 and c.batch_id 
 -- stays due, because owner_confirmed stops at what was sent. A record that was made anew without an owner belongs to the
 -- integration's user: its owner is due, as a version of its own.
 with v as (
-    select *, anew and bare as ownerless
+    select *
     from unnest($3::bigint[], $4::text[], $5::float8[], $6::boolean[], $7::text[], $8::text[], $9::text[], $10::text[],
                 $11::boolean[], $12::boolean[])
-        as v (lead_id, kind, after, counts, code, message, record_id, record, anew, bare)
+        as v (lead_id, kind, after, counts, code, message, record_id, record, anew, ownerless)
 )
 update change c
 set version = c.version + v.ownerless::integer,
