@@ -1,5 +1,8 @@
 """Values one by one: numbers, words, moments, places, phone numbers. Cases 46, 48, 70, 98 and 119."""
 
+import os
+import subprocess
+import sys
 from contextlib import suppress
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -172,6 +175,17 @@ def test_no_moment(sent):
 def test_case_98_seconds_are_not_milliseconds():
     assert iso(instant(1635535865, UTC)) == iso(instant(1635535865000, UTC)) == "2021-10-29T19:31:05Z"
     assert iso(instant("2021-10-29", ZoneInfo("America/New_York"))) == "2021-10-29T04:00:00Z"
+
+
+def test_case_39_zones_come_with_the_program():
+    """Case 39: a container without the system's zone files."""
+    code = (
+        "from zoneinfo import ZoneInfo; from fairturn.decide.times import instant;"
+        "print(*(instant('2026-07-01 10:00', ZoneInfo(z)).hour for z in ('America/Buenos_Aires', 'Europe/Kyiv')))"
+    )
+    env = os.environ | {"PYTHONTZPATH": ""}
+    said = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
+    assert said.stdout.split() == ["13", "7"]
 
 
 def test_of_an_hour_that_comes_twice_the_first():

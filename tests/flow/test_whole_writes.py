@@ -1,5 +1,6 @@
 """What the CRM refuses, loses, has twice or has given away, and what becomes of the lead and of its neighbours."""
 
+import asyncio
 import contextlib
 
 import asyncpg
@@ -212,6 +213,25 @@ async def test_case_103_fifty_failed_writes_replayed(open_whole: Wholes) -> None
     reps_of = {row["email"]: row["rep_id"] for row in await w.world.fetch(
         "select fields->'email'->>0 as email, rep_id from lead")}  # fmt: skip
     assert w.owners() == reps_of
+
+
+async def test_case_128_retry_all_pressed_again_and_again(open_whole: Wholes) -> None:
+    """Three failed writes, one retried by itself before, then all, five times by two operators at once: one send each."""
+    w = await open_whole(reps(["ann", "bob"]))
+    w.org.faults({"kind": "lock", "on": "write", "times": 1})
+    await w.world.route(*people(3))
+    await w.deliver(max_attempts=1)
+    assert await w.states() == {"failed": 3}
+    acts = PostgresActs(w.world.database)
+    first = await w.world.value("select min(id) from lead")
+    assert (await acts.retry(FailedFilter(leads=(first,)), OLGA)).writes == 1
+    async with w.delivering(max_attempts=1):
+        done = await asyncio.gather(*(acts.retry(FailedFilter(), By(who)) for who in ("olga", "pete") * 5))
+        await w.quiet()
+    assert sum(one.writes for one in done) == 2
+    assert await w.states() == {"done": 3}
+    assert sum(request["records"] for request in w.org.writes()) == 6
+    assert w.org.get("/summary")["repeats"] == 0
 
 
 async def test_case_107_a_second_destination_fails_alone(open_whole: Wholes) -> None:
