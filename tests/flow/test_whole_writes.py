@@ -216,7 +216,7 @@ async def test_case_103_fifty_failed_writes_replayed(open_whole: Wholes) -> None
 
 
 async def test_case_128_retry_all_pressed_again_and_again(open_whole: Wholes) -> None:
-    """Three failed writes, one retried by itself before, then all, five times by two operators at once: one send each."""
+    """Three failed writes, one retried before, then all of them, ten times by two operators: one send each."""
     w = await open_whole(reps(["ann", "bob"]))
     w.org.faults({"kind": "lock", "on": "write", "times": 1})
     await w.world.route(*people(3))
