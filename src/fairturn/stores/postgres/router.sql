@@ -94,10 +94,15 @@ where pool_id = any($1::text[]) and closed_seq is null
 order by pool_id, id
 
 -- name: sticky
-select distinct on (account_id) account_id, rep_id, extract(epoch from clock_timestamp() - assigned_at)::float8 as age
-from lead
-where account_id = any($1::bigint[]) and status = 'assigned' and assigned_at is not null
-order by account_id, assigned_at desc, id desc
+-- One step down an index per account, however many leads it has had.
+select a.id as account_id, l.rep_id, extract(epoch from clock_timestamp() - l.assigned_at)::float8 as age
+from unnest($1::bigint[]) as a (id)
+cross join lateral (
+    select rep_id, assigned_at from lead
+    where account_id = a.id and status = 'assigned' and assigned_at is not null
+    order by assigned_at desc, id desc
+    limit 1
+) as l
 
 -- name: held
 select l.id, l.created_at, l.source_id, l.status, l.fields, l.account_id, l.rep_id, l.pool_id, l.rule_id, l.reason,
