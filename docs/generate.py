@@ -153,7 +153,8 @@ def config_page() -> str:
     lines += [
         "`fairturn.toml`, in TOML. `fairturn init` writes one that works; `fairturn check` names every fault with its",
         'line. Durations are text with a unit: `"2s"`, `"15m"`, `"24h"`, `"30d"`. Secrets are never in the file: a',
-        'setting that needs one holds `"env:NAME"` or `"file:/path"`. Ids are small letters, digits, `_` and `-`.',
+        'setting that needs one holds `"env:NAME"` or `"file:path"`. Relative paths begin at the folder of the settings,',
+        "whatever folder a command is given in. Ids are small letters, digits, `_` and `-`.",
         "",
     ]
     for name, where in WHERE.items():

@@ -1,7 +1,7 @@
 """The shape of the settings. What they mean together is checked by operate/check.py, where lines are known.
 
 Durations are written "2s", "15m", "24h", "30d" and held in seconds. Secrets are never here, only the names of
-environment variables or files that hold them.
+environment variables or files that hold them. Relative paths (`data`, "file:NAME") begin at the settings' own folder.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Hmac(Frozen):
 
     type: Literal["hmac"] = "hmac"
     header: str  # the header that carries the signature
-    secrets: tuple[str, ...] = Field(min_length=1)  # "env:NAME" or "file:/path"; several while rotating
+    secrets: tuple[str, ...] = Field(min_length=1)  # "env:NAME" or "file:path"; several while rotating
     algorithm: Literal["sha1", "sha256", "sha512"] = "sha256"
     encoding: Literal["hex", "base64"] = "hex"
     # bare: value; prefix: sha256=value; pairs: t=..,v1=value; list: v1,value v1,value
@@ -147,7 +147,7 @@ class Destination(Frozen):
     type: Literal["console", "salesforce"]
     url: str | None = None  # My Domain, e.g. https://acme.my.salesforce.com
     org: str | None = None  # pin: the org id that must answer
-    client_id: str | None = None  # "env:NAME" or "file:/path"
+    client_id: str | None = None  # "env:NAME" or "file:path"; a relative path begins at this file
     client_secret: str | None = None
     api_version: str = "62.0"
     object: str = "Lead"
@@ -206,8 +206,8 @@ class Organisation(Frozen):
 
 class Settings(Frozen):
     organisation: Organisation = Organisation()
-    database_url: str | None = None  # "env:NAME", "file:/path" or a URL without a password; None = embedded
-    data: str | None = None  # embedded PostgreSQL's directory
+    database_url: str | None = None  # "env:NAME", "file:path" or a URL without a password; None = embedded
+    data: str | None = None  # embedded PostgreSQL's directory; a relative one begins at this file
     server: Server = Server()
     retention: Retention = Retention()
     routing: Routing = Routing()

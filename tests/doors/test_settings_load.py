@@ -8,11 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fairturn.assemble.database import find
 from fairturn.assemble.deliveries import destination
+from fairturn.assemble.roles import source_secrets
 from fairturn.errors import ConfigError, DestinationError
 from fairturn.model import Batch
 from fairturn.operate.addresses import url_problem
-from fairturn.operate.secrets import secret
+from fairturn.operate.secrets import beside, secret
 from fairturn.operate.settings import load, parse
 
 GOOD = """
@@ -100,6 +102,27 @@ def test_warnings_do_not_refuse():
 def test_commands_that_only_read_need_no_secrets():
     assert len(refused(GOOD, {})) == 3
     assert parse(GOOD, FILE, {}, secrets=False).faults == ()
+
+
+def test_relative_paths_begin_at_the_settings_whatever_folder_one_is_in(tmp_path, monkeypatch):
+    """`data` and "file:" mean the same to `serve` under systemd, to cron, and to a person in another folder."""
+    home, elsewhere = tmp_path / "home", tmp_path / "elsewhere"
+    for folder in (home, elsewhere):
+        folder.mkdir()
+    (home / "hook.secret").write_text("a long enough secret")
+    (home / "hook.secret").chmod(0o600)
+    text = 'data = "pg"\n' + GOOD.replace("env:WEBSITE_SECRET", "file:hook.secret")
+    (home / "fairturn.toml").write_text(text)
+    monkeypatch.chdir(elsewhere)
+    for path in (home / "fairturn.toml", Path("../home/fairturn.toml")):
+        assert load(path, ENV).faults == ()
+        assert find(path, ENV).place.data.resolve() == home / "pg"
+        settings, env = load(path, ENV).settings, beside(path, ENV)
+        assert source_secrets(settings, env)["website"] == (b"a long enough secret",)
+    (home / "fairturn.toml").write_text('data = "pg"\n[nonsense]\n')
+    assert find(home / "fairturn.toml", ENV).place.data == home / "pg"
+    (elsewhere / "linked.toml").symlink_to(home / "fairturn.toml")
+    assert find(Path("linked.toml"), ENV).place.data == elsewhere / "pg"
 
 
 async def test_a_destination_in_shadow_needs_no_secrets_and_no_address_yet():

@@ -20,6 +20,7 @@ from pydantic import ValidationError
 from fairturn.assemble import places
 from fairturn.config import Settings
 from fairturn.errors import ConfigError, DataInUse, StoreUnavailable
+from fairturn.operate.secrets import beside
 from fairturn.operate.settings import Loaded, load, read
 from fairturn.stores.postgres import embedded
 
@@ -57,6 +58,7 @@ def find(named: Path | None, env: Mapping[str, str], *, here: Path | None = None
     path = named or (here or Path()) / NAMED
     if named is None and not path.exists():
         return Found(place_of(Settings(), env), None, None, None)
+    env = beside(path, env)
     try:
         loaded = load(path, env, secrets=False)
     except ConfigError as complaint:
@@ -66,7 +68,7 @@ def find(named: Path | None, env: Mapping[str, str], *, here: Path | None = None
 
 def place_of(settings: Settings, env: Mapping[str, str]) -> Place:
     """Raises ConfigError when `database_url` names a secret that is not there."""
-    url, data = places.named(settings, env), places.data_dir(settings)
+    url, data = places.named(settings, env), places.data_dir(settings, env)
     if url is None:
         return Place(None, data, f"the embedded PostgreSQL in {data}")
     return Place(url, data, "the PostgreSQL that database_url names")

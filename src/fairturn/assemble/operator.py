@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from fairturn.assemble.database import Found, find, reached
@@ -14,7 +14,7 @@ from fairturn.destinations.salesforce.inspect import open_inspect
 from fairturn.errors import ConfigError, NotAllowed
 from fairturn.flow.plan import Plan, compile_plan
 from fairturn.operate.events import Asides
-from fairturn.operate.secrets import secret
+from fairturn.operate.secrets import beside, secret
 from fairturn.operate.settings import Loaded, parse
 from fairturn.ports import Acts, Inspect, Proofs, Reads
 from fairturn.sources import flattener
@@ -45,6 +45,7 @@ class Operator:
     proofs: Proofs
     asides: Asides
     version: Callable[[int], Awaitable[InForce | None]]  # settings as they once were
+    env: Mapping[str, str] = field(repr=False)  # where secrets are, and where relative paths of the settings begin
 
     @property
     def settings(self) -> Loaded | None:
@@ -82,6 +83,7 @@ async def operator(config: Path | None = None, env: Mapping[str, str] | None = N
     """
     env = os.environ if env is None else env
     found = find(config, env)
+    env = env if found.path is None else beside(found.path, env)
     async with reached(found.place) as dsn:
         await migrate.require(dsn)
         async with Database(dsn, size=2) as database:
@@ -93,6 +95,7 @@ async def operator(config: Path | None = None, env: Mapping[str, str] | None = N
                 proofs=PostgresProofs(database),
                 asides=PostgresAsides(database),
                 version=lambda version: _version(database, version, env),
+                env=env,
             )
 
 
@@ -116,10 +119,9 @@ def _parsed(version: int, body: str, env: Mapping[str, str]) -> InForce | None:
 
 @asynccontextmanager
 async def inspects(
-    settings: Settings, env: Mapping[str, str] | None = None
+    settings: Settings, env: Mapping[str, str]
 ) -> AsyncIterator[tuple[Mapping[str, Inspect], Mapping[str, str]]]:
     """The CRMs that can be asked, and why each of the others cannot. Raises ConfigError for a missing secret."""
-    env = os.environ if env is None else env
     crms: dict[str, Inspect] = {}
     silent: dict[str, str] = {}
     async with AsyncExitStack() as stack:

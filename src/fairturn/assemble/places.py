@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from fairturn.config import Settings
-from fairturn.operate.secrets import secret
+from fairturn.operate.secrets import located, secret
 from fairturn.stores.postgres import embedded, migrate
 
 HANDED_DOWN = "FAIRTURN_DSN"  # how a parent process tells its children where the database is
@@ -23,8 +23,8 @@ def named(settings: Settings, env: Mapping[str, str]) -> str | None:
     return secret(url, env) if url.startswith(("env:", "file:")) else url
 
 
-def data_dir(settings: Settings) -> Path:
-    return Path(settings.data).expanduser() if settings.data else embedded.default_data_dir()
+def data_dir(settings: Settings, env: Mapping[str, str]) -> Path:
+    return located(settings.data, env) if settings.data else embedded.default_data_dir()
 
 
 @asynccontextmanager
@@ -35,7 +35,7 @@ async def owned(settings: Settings, env: Mapping[str, str]) -> AsyncIterator[str
         await migrate.migrate(dsn)
         yield dsn
         return
-    server = await embedded.start(data_dir(settings))
+    server = await embedded.start(data_dir(settings, env))
     try:
         await migrate.migrate(server.dsn)
         yield server.dsn
@@ -45,6 +45,6 @@ async def owned(settings: Settings, env: Mapping[str, str]) -> AsyncIterator[str
 
 async def running(settings: Settings, env: Mapping[str, str]) -> str:
     """The DSN of a database that somebody else keeps running. Raises StoreError with a remedy when none does."""
-    dsn = named(settings, env) or (await embedded.attach(data_dir(settings))).dsn
+    dsn = named(settings, env) or (await embedded.attach(data_dir(settings, env))).dsn
     await migrate.require(dsn)
     return dsn

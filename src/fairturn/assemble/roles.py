@@ -66,11 +66,11 @@ def bounds(settings: Settings) -> Bounds:
     return Bounds(max_unrouted=settings.server.max_unrouted, min_disk=settings.server.min_disk)
 
 
-def free_disk(settings: Settings) -> Callable[[], int] | None:
+def free_disk(settings: Settings, env: Mapping[str, str]) -> Callable[[], int] | None:
     """MiB left where our own PostgreSQL writes; None where the database is somebody else's."""
     if settings.database_url is not None:
         return None
-    folder = places.data_dir(settings)
+    folder = places.data_dir(settings, env)
     there = next((place for place in (folder, *folder.parents) if place.exists()), Path("/"))
     return lambda: shutil.disk_usage(there).free // 1_048_576
 
@@ -89,7 +89,7 @@ async def intake(
         lane = SyncLane(station, journal, listener.bell("fairturn_change"))
         news = listener.bell("fairturn_config")
         await stack.enter_async_context(listener)
-        accept = await stack.enter_async_context(Accept(journal, bounds(settings), free_disk=free_disk(settings)))
+        accept = await stack.enter_async_context(Accept(journal, bounds(settings), free_disk=free_disk(settings, env)))
         door = build(settings, source_secrets(settings, env), accept, lane.owners)
         watching = asyncio.create_task(_keep_up(door, database, version.id, news, env))
         stack.callback(watching.cancel)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -19,6 +19,7 @@ from fairturn.assemble.plans import load_file, put_in_force
 from fairturn.assemble.stopping import CHILD, UP, report, stop_signal
 from fairturn.errors import FairturnError
 from fairturn.operate.loaded import Loaded
+from fairturn.operate.secrets import beside
 from fairturn.stores.postgres.database import Database
 
 log = structlog.get_logger(__name__)
@@ -39,35 +40,36 @@ def serve(config: Path, role: Role | None, host: str | None, port: int | None, a
 
 def _serve(config: Path, role: Role | None, host: str | None, port: int | None, actor: str) -> None:
     logs.configure(role or "serve")
-    loaded = load_file(config, os.environ)
+    env = beside(config, os.environ)
+    loaded = load_file(config, env)
     for fault in loaded.faults:
         log.warning("settings", finding=str(fault))
     where = (host or loaded.settings.server.host, loaded.settings.server.port if port is None else port)
-    uvloop.run(_serve_role(loaded, role, *where, actor) if role else _serve_all(loaded, *where, actor))
+    uvloop.run(_serve_role(loaded, env, role, *where, actor) if role else _serve_all(loaded, env, *where, actor))
 
 
-async def _serve_role(loaded: Loaded, role: Role, host: str, port: int, actor: str) -> None:
+async def _serve_role(loaded: Loaded, env: Mapping[str, str], role: Role, host: str, port: int, actor: str) -> None:
     stop = stop_signal()
-    dsn = await places.running(loaded.settings, os.environ)
-    if places.HANDED_DOWN not in os.environ:
+    dsn = await places.running(loaded.settings, env)
+    if places.HANDED_DOWN not in env:
         await _apply(dsn, loaded, actor)
     if role == "intake":
-        await roles.intake(dsn, host, port, os.environ, stop, up)
+        await roles.intake(dsn, host, port, env, stop, up)
     else:
-        await roles.worker(dsn, os.environ, stop, up)
+        await roles.worker(dsn, env, stop, up)
 
 
 def up() -> None:
     report(UP)
 
 
-async def _serve_all(loaded: Loaded, host: str, port: int, actor: str) -> None:
+async def _serve_all(loaded: Loaded, env: Mapping[str, str], host: str, port: int, actor: str) -> None:
     stop = stop_signal()
     free(host, port)
-    async with places.owned(loaded.settings, os.environ) as dsn:
+    async with places.owned(loaded.settings, env) as dsn:
         await _apply(dsn, loaded, actor)
-        env = {**os.environ, places.HANDED_DOWN: dsn, CHILD: "1"}
-        children = [Child(role, _command(role, loaded.path, host, port), env) for role in ROLES]
+        handed = {**os.environ, places.HANDED_DOWN: dsn, CHILD: "1"}
+        children = [Child(role, _command(role, loaded.path, host, port), handed) for role in ROLES]
         log.info("serving", url=f"http://{host}:{port}", sources=[f"/in/{name}" for name in loaded.settings.sources])
         watching = [asyncio.create_task(child.keep(stop)) for child in children]
         # All stay until we stop; one that cannot start stops the others, and then us with its words.
@@ -82,5 +84,6 @@ async def _apply(dsn: str, loaded: Loaded, actor: str) -> None:
 
 
 def _command(role: Role, config: Path, host: str, port: int) -> list[str]:
-    program = [sys.executable, "-m", "fairturn", "serve", "--config", str(config.resolve()), "--role", role]
-    return [*program, "--host", host, "--port", str(port)]
+    there = str(config.expanduser().absolute())
+    program = [sys.executable, "-m", "fairturn", "serve", "--config", there]
+    return [*program, "--role", role, "--host", host, "--port", str(port)]

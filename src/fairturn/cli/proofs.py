@@ -64,7 +64,7 @@ def reconcile(
         settings = op.plan().settings
         start = datetime.now(UTC) - timedelta(seconds=seconds)
         with bar("asking") as tell:
-            async with inspects(settings) as (crms, silent):
+            async with inspects(settings, op.env) as (crms, silent):
                 return await compare(op.proofs, crms, silent, settings, start, tell)
 
     found = run(config, work)

@@ -20,6 +20,17 @@ from fairturn.operate.loaded import Loaded
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 FORM = 'Write "env:NAME" and set that variable, or "file:/path" to a file that only Fairturn may read'
 MAX_BYTES = 65_536
+FOLDER = "FAIRTURN_FOLDER"  # where relative paths of the settings begin: the folder of their file
+
+
+def beside(path: Path, env: Mapping[str, str]) -> dict[str, str]:
+    """The environment of settings that were read from `path`. Not resolved: a link's own folder is meant."""
+    return {**env, FOLDER: str(path.expanduser().absolute().parent)}
+
+
+def located(place: str, env: Mapping[str, str]) -> Path:
+    """A path of the settings; relative ones begin at the settings' file, whatever folder a command is given in."""
+    return Path(env.get(FOLDER, "")) / Path(place).expanduser()
 
 
 def secret(ref: str, env: Mapping[str, str]) -> str:
@@ -33,7 +44,7 @@ def secret(ref: str, env: Mapping[str, str]) -> str:
             raise _refusal(f"the environment's {place} is empty", f"Set it to the secret: export {place}=...")
         return value.strip()
     if kind == "file" and place:
-        return _from_file(Path(place).expanduser())
+        return _from_file(located(place, env))
     raise _refusal("this is no name of a secret", FORM)
 
 
@@ -102,7 +113,7 @@ def judge_secrets(loaded: Loaded, env: Mapping[str, str]) -> Iterator[Fault]:
                 yield from (loaded.fault(key, fault.message, fault.remedy, severity) for fault in error.faults)
             continue
         yield from _fit(loaded, key, value)
-        yield from _exposed(loaded, key, ref)
+        yield from _exposed(loaded, key, ref, env)
 
 
 def _fit(loaded: Loaded, key: str, value: str) -> Iterator[Fault]:
@@ -119,10 +130,10 @@ def _fit(loaded: Loaded, key: str, value: str) -> Iterator[Fault]:
         yield loaded.warning(key, "the secret has fewer than 8 characters", "Make a longer one: openssl rand -hex 32")
 
 
-def _exposed(loaded: Loaded, key: str, ref: str) -> Iterator[Fault]:
+def _exposed(loaded: Loaded, key: str, ref: str, env: Mapping[str, str]) -> Iterator[Fault]:
     if not ref.startswith("file:") or os.name != "posix":
         return
-    path = Path(ref.removeprefix("file:")).expanduser()
+    path = located(ref.removeprefix("file:"), env)
     mode = path.stat().st_mode
     # Secrets mounted by a container runtime are often 0444 in a directory of their own; hence no error.
     if mode & (stat.S_IRGRP | stat.S_IROTH | stat.S_IWGRP | stat.S_IWOTH):

@@ -14,7 +14,7 @@ from fairturn.errors import ConfigError, Fault
 from fairturn.operate.check import judge
 from fairturn.operate.lines import scan
 from fairturn.operate.loaded import Loaded
-from fairturn.operate.secrets import judge_secrets, secret
+from fairturn.operate.secrets import beside, judge_secrets, secret
 from fairturn.operate.shapes import shape_faults
 from fairturn.operate.syntax import syntax_fault
 
@@ -27,7 +27,7 @@ def load(path: Path, env: Mapping[str, str], *, secrets: bool = True, formats: C
     `secrets=False` leaves out whether each secret is there: for commands that read and reckon (audit, why, simulate)
     in a shell that has none. `formats` are the webhook formats that there are; without them they are not judged.
     """
-    return parse(read(path), path, env, secrets=secrets, formats=formats)
+    return parse(read(path), path, beside(path, env), secrets=secrets, formats=formats)
 
 
 def parse(
