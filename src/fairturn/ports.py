@@ -101,6 +101,7 @@ class Turn:
     pools: Mapping[str, PoolFacts]
     held: Mapping[str, tuple[Lead, ...]]  # pool -> held leads, oldest first, locked
     paused: Mapping[str, str]  # rep -> why
+    free: frozenset[int] = frozenset()  # of the leads that go back: those that took no turn (kept and not counted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +153,10 @@ class RouteStep(Protocol):
     async def in_crm(self, leads: Sequence[int]) -> frozenset[int]:
         """Those that a destination has, or may have."""
 
-    async def turn(self, pools: Mapping[str, PoolShape], accounts: Sequence[int], held: int) -> Turn: ...
+    async def turn(
+        self, pools: Mapping[str, PoolShape], accounts: Sequence[int], held: int, returns: Sequence[int] = ()
+    ) -> Turn:
+        """Locks the pools, then reads. returns: leads that their reps are about to give back."""
 
     async def write(self, routed: Routed) -> None: ...
 

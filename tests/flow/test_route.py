@@ -215,6 +215,17 @@ async def test_case_96_an_owner_whom_the_crm_refuses(world: Worlds) -> None:
     assert await w.value("select rep_id from lead") == "bob"
 
 
+async def test_a_kept_lead_that_took_no_turn_gives_none_back(world: Worlds) -> None:
+    """A pool whose owners keep their company's leads for nothing: a refused owner is owed nothing for one of those."""
+    w = await world(config(pool="counts = false"))
+    await w.route({"email": "a@acme-works.com"}, {"email": "b@acme-works.com"})
+    turn, kept = [row["id"] for row in await w.fetch("select id from lead order by id")]
+    assert await w.station.owner_refused("ann", kept, "inactive")
+    assert await w.value("select count(*) from credit") == 0
+    assert await w.station.owner_refused("ann", turn, "inactive")
+    assert await w.value("select count(*) from credit where kind = 'owed' and rep_id = 'ann'") == 1
+
+
 async def test_two_records_of_one_person_are_listed(world: Worlds) -> None:
     """Both are in the CRM already: nothing is given back, and a person is told."""
     w = await world(config())

@@ -35,7 +35,8 @@ async def take_turns(
     wanted = {draft.pool for draft in routing if draft.pool} | {back.pool for back in returns} | set(pools)
     order = plan.with_fallbacks(wanted)
     accounts = sorted({draft.account for draft in routing if draft.account is not None})
-    turn = await step.turn({pool: plan.shapes[pool] for pool in order}, accounts, HELD)
+    back = [one.lead for one in returns]
+    turn = await step.turn({pool: plan.shapes[pool] for pool in order}, accounts, HELD, back)
     if turn.config != plan.version:
         msg = f"decided with config {plan.version}, {turn.config} is in force"
         raise StaleConfig(msg)
@@ -54,7 +55,7 @@ async def _give_back(step: RouteStep, plan: Plan, turn: Turn, returns: Sequence[
     """Written at once, under the locks that are held: the credits need their ids before a fold can settle them."""
     facts = dict(turn.pools)
     for back in returns:
-        fold = give_back(facts[back.pool], back.rep, back.lead, back.reason)
+        fold = give_back(facts[back.pool], back.rep, back.lead, back.reason, owes=back.lead not in turn.free)
         facts[back.pool] = after(facts[back.pool], fold)
         await step.write(Routed((), plan.version, (), folds={back.pool: fold}))
 

@@ -157,7 +157,9 @@ class PostgresRouteStep:
         known = bound | loose
         return [find(known[group[0]]) for group in groups]
 
-    async def turn(self, pools: Mapping[str, PoolShape], accounts: Sequence[int], held: int) -> Turn:
+    async def turn(
+        self, pools: Mapping[str, PoolShape], accounts: Sequence[int], held: int, returns: Sequence[int] = ()
+    ) -> Turn:
         """Lock, then read. One statement that did both reads before it waits, and gave the same rep six times."""
         c = self._connection
         names = sorted(pools)
@@ -172,7 +174,14 @@ class PostgresRouteStep:
         waiting: dict[str, list[Lead]] = {}
         for row in rows:
             waiting.setdefault(row["pool_id"], []).append(lead_of(row))
-        return Turn(config or 0, facts, {pool: tuple(leads) for pool, leads in waiting.items()}, paused)
+        free = await c.fetch(SQL.free, list(returns)) if returns else []
+        return Turn(
+            config or 0,
+            facts,
+            {pool: tuple(leads) for pool, leads in waiting.items()},
+            paused,
+            frozenset(row["lead"] for row in free),
+        )
 
     async def in_crm(self, leads: Sequence[int]) -> frozenset[int]:
         rows = await self._connection.fetch(SQL.in_crm, list(leads)) if leads else []

@@ -104,6 +104,18 @@ cross join lateral (
     limit 1
 ) as l
 
+-- name: free
+-- Leads whose owner kept them without paying for it. A lead that met others may have its rep from one of those.
+select lead from (
+    select distinct on (lead) lead, kind, counts from (
+        select coalesce(l.merged_into, l.id) as lead, a.kind, a.counts, a.id
+        from assignment a join lead l on l.id = a.lead_id
+        where l.id = any($1::bigint[]) or l.merged_into = any($1::bigint[])
+    ) given
+    order by lead, id desc
+) newest
+where kind = 'kept' and not counts
+
 -- name: held
 select l.id, l.created_at, l.source_id, l.status, l.fields, l.account_id, l.rep_id, l.pool_id, l.rule_id, l.reason,
        l.wait_until, l.merged_into, l.priority, l.mode
