@@ -134,6 +134,8 @@ def _merge_events(draft: Draft, reads: Sequence[Read]) -> None:
     for one in reads:
         fields = merge(fields, incoming(one.mapped, one.event.id, one.source.rank, one.event.serial))
         draft.priority = higher(draft.priority, one.source.priority)
+        if one.source.starts and one.source.mode == "live":
+            draft.mode = "live"  # a source on trial must not keep a person out of the CRM who comes by another
     if draft.before is None or fields != draft.before.fields:
         draft.fields = fields
     draft.oldest = min(one.event.received_at for one in reads)
@@ -150,17 +152,25 @@ async def _known(step: RouteStep, batch: Sorted, g: Group, stored: Mapping[int, 
         draft.fields = merge(draft.fields, younger.fields)
         draft.priority = higher(draft.priority, younger.priority)
         batch.merges[younger.id] = oldest.id
-        if {oldest.id, younger.id} <= there:
+        both = {oldest.id, younger.id} <= there
+        if both:
             text = (
                 f"leads {oldest.id} and {younger.id} are one person, and the CRM has a record of each: merge them there"
             )
             batch.notes.append(("two records", f"lead {oldest.id}", text))
+        if younger.id in there:
+            there |= {oldest.id}  # it takes over this record, or has one
+        if younger.mode == "live":
+            draft.mode = "live"
         if younger.status != "assigned":
+            if draft.status == "ignored" and younger.status != "ignored":
+                # The younger has a claim that the older lacks: the rules decide anew, on all that is known.
+                draft.status, draft.wait_until = "new", younger.wait_until
             continue
         if draft.rep is None:
             draft.status, draft.rep, draft.pool, draft.rule = "assigned", younger.rep, younger.pool, younger.rule
             draft.reason = f"taken over with lead {younger.id}, which proved to be the same person"
-        elif younger.pool and younger.rep and younger.id not in there:
+        elif younger.pool and younger.rep and not both:
             reason = f"the same person as lead {oldest.id}"
             batch.returns.append(GiveBack(younger.pool, younger.rep, younger.id, reason))
     return draft

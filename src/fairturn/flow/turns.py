@@ -32,6 +32,8 @@ async def take_turns(
 ) -> tuple[dict[str, Fold], list[Draft]]:
     """Assign what is routing, and what was held. Returns the folds to write and the held leads that were touched."""
     routing = [draft for draft in drafts if draft.status == "routing"]
+    # A pool that has left the settings has no rotation to give a turn back to.
+    returns = [back for back in returns if back.pool in plan.shapes]
     wanted = {draft.pool for draft in routing if draft.pool} | {back.pool for back in returns} | set(pools)
     order = plan.with_fallbacks(wanted)
     accounts = sorted({draft.account for draft in routing if draft.account is not None})

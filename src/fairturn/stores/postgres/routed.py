@@ -28,6 +28,7 @@ async def write(c: Connection, sql: SimpleNamespace, routed: Routed, actor: str)
     if routed.merges:
         await c.execute(sql.merge_leads, list(routed.merges), list(routed.merges.values()))
         for younger, older in routed.merges.items():
+            await c.execute(sql.foster, younger, older)
             await c.execute(sql.adopt, younger, older)
     for verb, thing, reason in routed.notes:
         await c.execute(sql.note, actor, verb, thing, reason)
@@ -72,6 +73,7 @@ async def _leads(c: Connection, sql: SimpleNamespace, writes: tuple[LeadWrite, .
             [dict(w.park) if w.park else None for w in old],
             [w.lead.wait_until for w in old],
             [w.lead.priority for w in old],
+            [w.lead.mode for w in old],
         )
 
 

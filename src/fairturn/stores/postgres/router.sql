@@ -152,10 +152,10 @@ set status = n.status, fields = n.fields, account_id = n.account_id, rep_id = n.
     held_at = case when n.status = 'held' then coalesce(l.held_at, clock_timestamp()) end,
     assigned_at = case when n.status = 'assigned' and l.rep_id is distinct from n.rep_id then clock_timestamp()
                        else l.assigned_at end,
-    priority = n.priority
+    priority = n.priority, mode = n.mode
 from unnest($1::bigint[], $2::text[], $3::jsonb[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::text[],
-            $9::jsonb[], $10::timestamptz[], $11::text[])
-     as n (id, status, fields, account_id, rep_id, pool_id, rule_id, reason, park, wait_until, priority)
+            $9::jsonb[], $10::timestamptz[], $11::text[], $12::text[])
+     as n (id, status, fields, account_id, rep_id, pool_id, rule_id, reason, park, wait_until, priority, mode)
 where l.id = n.id
 
 -- name: own_keys
@@ -246,27 +246,45 @@ set state = case when change.state = 'in_flight' then 'in_flight' else 'pending'
 -- name: notify
 select pg_notify($1, '')
 
+-- name: foster
+-- A lead that was never told to a destination, and takes over one that was, gets a row there for `adopt`.
+insert into change (lead_id, destination_id, state, version)
+select $2::bigint, y.destination_id, 'done', 1 from change y
+where y.lead_id = $1
+  and (y.confirmed > 0 or y.attempts > 0 or y.state = 'in_flight' or coalesce(y.record_id, y.first_try_at::text) is not null)
+on conflict (lead_id, destination_id) do nothing
+
 -- name: adopt
--- The younger of two leads that met has a record in the CRM and the older has none: they swap their external ids, and
--- the older takes the record over. (The key's constraint is deferred to the commit.)
+-- The younger of two leads that met has a record in the CRM, or may have one soon, and the older has none: they swap
+-- their external ids, and the older takes the record over. It counts as tried from here on. (The key's constraint is
+-- deferred to the commit.)
 with pair as (
     select o.lead_id as older, y.lead_id as younger, o.destination_id, o.external_key as older_key,
            y.external_key as younger_key, y.record_id, y.record
     from change o join change y using (destination_id)
     where o.lead_id = $2 and y.lead_id = $1
-      and o.confirmed = 0 and o.attempts = 0 and o.state <> 'in_flight' and y.confirmed > 0
+      and o.confirmed = 0 and o.attempts = 0 and o.state <> 'in_flight' and o.record_id is null and o.first_try_at is null
+      and (y.confirmed > 0 or y.attempts > 0 or y.state = 'in_flight'
+           or coalesce(y.record_id, y.first_try_at::text) is not null)
 )
 update change c
 set external_key = case when c.lead_id = p.older then p.younger_key else p.older_key end,
     record_id = case when c.lead_id = p.older then p.record_id end,
-    record = case when c.lead_id = p.older then p.record end
+    record = case when c.lead_id = p.older then p.record end,
+    attempts = case when c.lead_id = p.older then 1 else c.attempts end
 from pair p
 where c.destination_id = p.destination_id and c.lead_id in (p.older, p.younger)
 
 -- name: in_crm
-select lead_id from change
-where lead_id = any($1::bigint[]) and (confirmed > 0 or state = 'in_flight' or attempts > 0)
-group by lead_id
+-- Locked until the merge is committed: nothing of them may leave between the question and what follows from it.
+with mine as materialized (
+    select lead_id, confirmed, attempts, state, record_id, first_try_at from change
+    where lead_id = any($1::bigint[])
+    order by lead_id, destination_id
+    for update
+)
+select distinct lead_id from mine
+where confirmed > 0 or attempts > 0 or state = 'in_flight' or coalesce(record_id, first_try_at::text) is not null
 
 -- name: pause
 update rep set paused_at = clock_timestamp(), paused_by = $2, paused_reason = $3
