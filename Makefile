@@ -40,7 +40,7 @@ test: check
 demo: $(READY)
 	$(BIN)/fairturn demo $(ARGS)
 
-##  bench    the measurements                  ARGS="race"
+##  bench    the measurements, short           ARGS="flow --leads 30000"
 bench: $(READY)
 	$(PY) -m bench $(ARGS)
 

@@ -21,7 +21,6 @@ def arguments() -> argparse.ArgumentParser:
     door.add_argument("--seconds", type=float, default=5, help="of each round (5)")
     door.add_argument("--clients", type=int, default=64, help="connections (64)")
     door.add_argument("--rounds", type=int, default=3, help="of each server, taking turns; medians count (3)")
-    door.add_argument("--requests", type=int, help="prepared per round, at most (20,000 a second)")
     whole = verbs.add_parser("flow", help="leads assigned per second, from the webhook to the ledger")
     whole.add_argument("--leads", type=int, default=30_000, help="of each of the two parts (30,000)")
     for verb in (door, whole):
@@ -35,7 +34,7 @@ def main() -> int:
     try:
         match args.verb:
             case "intake":
-                show(asyncio.run(intake.measure(args.seconds, args.clients, args.rounds, args.requests)), args.json)
+                show(asyncio.run(intake.measure(args.seconds, args.clients, args.rounds)), args.json)
             case "flow":
                 show(asyncio.run(flow.measure(args.leads)), args.json)
             case "page":

@@ -32,7 +32,8 @@ def requests(first: int, count: int) -> list[bytes]:
 
 def body(number: int, company: int, *, alone: bool) -> bytes:
     domain = FREE[number % len(FREE)] if alone else f"company-{company}.com"
-    size = 1000 if company % 10 == 0 else 5 + company % 400
+    # Large ones, whose people go to one rep, are not those that half of all leads come from.
+    size = 1000 if company % 5 == 0 and company >= 50 else 5 + company % 400
     return (
         b'{"submission":"s-%d","email":"lead.%d@%b","first_name":"Ann","last_name":"Lee %d","company":"Company %d",'
         b'"employees":%d,"country":"%b","phone":"+1 202 555 %04d","utm":{"campaign":"spring"}}'

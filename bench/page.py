@@ -104,8 +104,8 @@ TEXT = """\
 # What was measured
 
 Written by `python -m bench page` from `bench/results/*.json`; a test compares the two. {cores} cores ({cpu}) for
-everything, the load included; Python {python}, PostgreSQL {postgresql} with the settings that Fairturn ships (every
-commit is flushed to disk before the answer), {versions}. Absolute figures are this machine's; ratios hold elsewhere.
+everything, the load included; Python {python}, PostgreSQL {postgresql} with the settings that Fairturn ships: every
+commit is flushed to disk before the answer. {versions}. Absolute figures are this machine's; ratios hold elsewhere.
 
 ## The door
 

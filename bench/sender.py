@@ -113,12 +113,14 @@ async def run(port: int, prepared: list[bytes], clients: int, seconds: float | N
     else:
         await load.finished.wait()
     took, latencies = time.perf_counter() - began, sorted(load.latencies)
+    exhausted = load.finished.is_set()
     load.stopping = True
     await load.finished.wait()
     return {
         "answered": len(latencies),
         "bad": load.bad,
         "sent": load.sent,
+        "exhausted": exhausted,
         "began": began_at,
         "seconds": took,
         **{f"p{q}_ms": 1000 * latencies[len(latencies) * q // 100] for q in (50, 95, 99) if latencies},
