@@ -308,6 +308,7 @@ class ChangeLine:
     code: str | None
     message: str | None
     failed_at: datetime | None
+    record: Mapping[str, object] | None = None  # as the destination last confirmed it
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,6 +327,7 @@ class WriteLine:
     created: bool | None
     owner: str | None
     records: int  # in the same request
+    record: Mapping[str, object] | None = None  # as sent, or as it would have been sent
 
 
 @dataclass(frozen=True, slots=True)

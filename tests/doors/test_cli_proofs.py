@@ -71,6 +71,59 @@ async def test_why_tells_the_turn_as_it_was(shell: Open):
     assert "crm: a change waits" in said
 
 
+async def test_why_tells_of_a_colleague_who_paid_with_the_turn(shell: Open):
+    """Who keeps a second lead of a company pays with the next turn, and why says so of the lead that went on."""
+    run = await shell()
+    await run.world.route(lead(1), lead(2, email="x@c1.com"))
+    await run.world.route(*(lead(n) for n in range(3, 12)))
+    rows = await run.world.fetch("select seq, kind, rep_id, lead_id from assignment order by seq")
+    at = next(place for place, row in enumerate(rows) if row["kind"] == "paid")
+    payer, went = rows[at], rows[at + 1]
+    found = (await run("why", str(went["lead_id"]), "--json")).json
+    # Three rows of members who joined and the one of the payment are no leads.
+    assert found["number"] == went["seq"] - 4
+    assert found["paid_by"] == payer["rep_id"].title()
+    candidates = {row["rep"]: row for row in found["candidates"]}
+    paid = candidates[payer["rep_id"]]
+    assert paid["credit"] == -1
+    assert paid["due"] == max(row["due"] for row in candidates.values())
+    assert paid["why_not"].endswith(f"so it went to {went['rep_id'].title()}.")
+    assert sum(row["balance"] for row in found["candidates"]) == pytest.approx(0, abs=0.02)
+    said = (await run("why", str(went["lead_id"]))).out
+    assert f"{went['rep_id']} got it in pool main as its lead no. {found['number']}: next in turn." in said
+    assert f"{paid['rep'].title()} was next and paid with this turn for a lead kept before" in said
+    assert "it can be given from +0.25 on" in said
+    first = (await run("why", "p1@c1.com", "--json")).json
+    assert (first["number"], first["paid_by"]) == (1, None)
+    assert {row["balance"] for row in first["candidates"]} == {0.0}
+    assert {row["due"] for row in first["candidates"]} == {0.33}
+
+
+async def test_why_and_show_tell_the_record_written_and_the_one_of_shadow_mode(shell: Open):
+    run = await shell()
+    await run.world.route(lead(1))
+    sent = """with b as (insert into batch (destination_id, holder, deadline, records, settled_at)
+                         values ('crm', gen_random_uuid(), now(), 1, now()) returning id)
+              insert into write (batch_id, lead_id, destination_id, version, oldest_event_at, outcome, record,
+                                 answered_at)
+              select b.id, l.id, 'crm', 1, now(), $1, $2, now() from b cross join lead l"""
+    dark = {"LastName": "Pat \x1b[31m", "Account__r": {"Key__c": "c1.com"}, "Title": None}
+    await run.world.fetch(sent, "shadow", dark)
+    for words in (("why", "p1@c1.com"), ("leads", "show", "p1@c1.com")):
+        said = (await run(*words)).out
+        assert "crm, as it would have been sent (shadow)" in said
+        assert "Pat [31m" in said
+        assert "c1.com" in said
+        assert "(empty)" in said
+    (kept,) = (await run("why", "p1@c1.com", "--json")).json["records"]
+    assert (kept["written"], kept["shadow"]["LastName"]) == (None, "Pat \x1b[31m")
+    await run.world.fetch(sent, "written", {"LastName": "Pat"})
+    await run.world.fetch("update change set record = $1, record_id = 'r1', confirmed = version", {"LastName": "Pat"})
+    (kept,) = (await run("leads", "show", "p1@c1.com", "--json")).json["destinations"]
+    assert (kept["written"], kept["shadow"]) == ({"LastName": "Pat"}, None)
+    assert "crm, as it last confirmed it: LastName = Pat" in (await run("why", "p1@c1.com")).out
+
+
 async def test_why_finds_a_lead_by_whatever_one_has_in_hand(shell: Open):
     run = await shell()
     await run.world.route(lead(1), lead(2))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -84,6 +85,7 @@ def show(
 def _show(story: Story) -> None:
     from fairturn.decide.merging import EPOCH, MICROSECOND, event_of
     from fairturn.operate.leads import change_state, name, standing
+    from fairturn.operate.records import kept
 
     lead = story.line.lead
     paper.say(f"Lead {lead.id}: {name(lead.fields)}", f"{standing(lead)}; here for {paper.ago(lead.created_at)}", "")
@@ -107,3 +109,17 @@ def _show(story: Story) -> None:
         record = f" as {change.record_id}" if change.record_id else ""
         said = f": {change.code}: {change.message}" if change.state == "failed" else ""
         paper.say(f"{change.destination}: {change_state(change)}{record} (our key {change.key}){said}")
+    marks = [(event.source, mark) for event in story.events for mark in event.marks]
+    for source, mark in dict.fromkeys(marks):
+        paper.say(f"Noted of an event from {source}: {mark}")
+    for one in kept(story):
+        _record(f"{one.destination}, as it last confirmed it", one.written)
+        _record(f"{one.destination}, as it would have been sent (shadow)", one.shadow)
+
+
+def _record(heading: str, record: Mapping[str, object] | None) -> None:
+    from fairturn.operate.records import shown
+
+    if record:
+        paper.say("", f"{heading}:")
+        paper.table(("Field", "Value"), ((name, shown(value)) for name, value in record.items()))

@@ -60,6 +60,8 @@ def _arrived(found: Why) -> Iterator[str]:
             yield f"  … {len(story.events) - 6:,} more …"
         problem = f": {event.problem}" if event.problem else ""
         yield f"  {paper.at(event.received_at)}  event from {event.source}, {event.state}{problem}"
+        for mark in event.marks:
+            yield f"    noted: {mark}"
 
 
 def _matched(found: Why) -> Iterator[str]:
@@ -82,7 +84,11 @@ def _given(found: Why) -> Iterator[str]:
     lead, row = found.story.line.lead, found.given
     match lead.status:
         case "assigned" if row is not None and row.pool is not None:
-            yield f"{paper.at(row.at)}  {row.rep} got it in pool {row.pool} (entry {row.seq}): {row.reason}."
+            number = f" as its lead no. {found.turn.number:,}" if found.turn else ""
+            yield f"{paper.at(row.at)}  {row.rep} got it in pool {row.pool}{number}: {row.reason}."
+            if found.turn and found.turn.payer:
+                payer = found.turn.payer
+                yield f"  {payer} was next and paid with this turn for a lead kept before; so it went to {row.rep}."
         case "assigned" if row is not None:
             yield f"{paper.at(row.at)}  {row.rep} got it: {row.reason}."
         case "assigned":
@@ -102,24 +108,34 @@ def _given(found: Why) -> Iterator[str]:
 def _table(found: Why) -> None:
     if not found.candidates:
         return
-    paper.say("", "Who stood where before this turn:" if found.then else "Who stands where now:")
-    paper.table(
-        ("Rep", "Balance", "Credit", "Why not"),
-        (
-            (
-                candidate.rep,
-                f"{candidate.balance:+.2f}",
-                f"{candidate.credit:+d}" if candidate.credit else "",
-                candidate.why_not or ("it is theirs" if found.then else "could take it now"),
-            )
-            for candidate in found.candidates
-        ),
-        right=(1, 2),
-    )
-    paper.say("Balance, in leads: above 0 the pool owes the rep, below 0 the rep is ahead.", "")
+    paper.say("", "Who stood where before this turn, in leads:" if found.then else "Who stands where now, in leads:")
+    asked = any(candidate.due is not None for candidate in found.candidates)
+    credit = any(candidate.credit for candidate in found.candidates)
+    headings = ("Rep", "Balance", *(("Coming",) if asked else ()), *(("Credit",) if credit else ()), "Why not")
+    rows = []
+    for one in found.candidates:
+        row = [one.rep, f"{one.balance:+.2f}"]
+        if asked:
+            row.append("" if one.due is None else f"{one.due:+.2f}")
+        if credit:
+            row.append(f"{one.credit:+d}" if one.credit else "")
+        rows.append([*row, one.why_not or ("it is theirs" if found.then else "could take it now")])
+    paper.table(headings, rows, right=range(1, len(headings) - 1))
+    paper.say("Balance: above 0 the pool owed the rep, below 0 the rep was ahead.")
+    if found.turn and asked:
+        paper.say(
+            "Coming: the balance among those who were there, with the rep's share of this lead; it can be given from "
+            f"{found.turn.ready_from:+.2f} on."
+            + (" The payment was a turn too: everybody had their share once more after it." if found.turn.payer else "")
+        )
+    if credit:
+        paper.say("Credit: leads outside the rotation, still to be settled; above 0 the pool owes the rep one.")
+    paper.say("")
 
 
 def _written(found: Why, standings: dict[str, DestinationView]) -> Iterator[str]:
+    from fairturn.operate.records import in_words, kept
+
     for write in found.story.writes:
         company = f", with {write.records - 1} others" if write.records > 1 else ""
         said = {
@@ -145,5 +161,10 @@ def _written(found: Why, standings: dict[str, DestinationView]) -> Iterator[str]
             yield f"{change.destination}: FAILED: {change.code}: {change.message}. See `fairturn failed list`."
         elif (change.cause or "").startswith("dropped"):
             yield f"{change.destination}: given up, {change.cause}."
+    for one in kept(found.story):
+        if one.written:
+            yield f"{one.destination}, as it last confirmed it: {in_words(one.written)}"
+        if one.shadow:
+            yield f"{one.destination}, as it would have been sent (shadow): {in_words(one.shadow)}"
     if not found.story.changes and not found.story.writes:
         yield "Nothing is to be written for it."

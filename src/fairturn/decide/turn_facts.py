@@ -16,11 +16,17 @@ class Seat:
     may: bool  # the rule's filter let them
     chosen: bool
     ready: bool  # had a lead coming; nobody is given one before that while another is ready
+    due: float  # leads they had coming, their share of this one included and those who are away left out
 
 
 def in_leads(balance: int, total: int) -> float:
     """A balance in units of 1/(U*total) of a lead, as leads: above 0 the pool owes the rep, below 0 they are ahead."""
     return balance / (U * total) if total else 0.0
+
+
+def ready_from(sharers: int) -> float:
+    """How much of a lead one of so many must have coming to be given one: fairness.py says why."""
+    return 1 / (2 * sharers - 2) if sharers > 1 else 0.0
 
 
 def seats(
@@ -40,6 +46,6 @@ def seats(
     among = set(sharing.among(eligible))
     alone = len(sharing.members) == 1
     return [
-        Seat(rep, place in among, rep == chosen, alone or sharing.m * beta >= sharing.lead)
+        Seat(rep, place in among, rep == chosen, alone or sharing.m * beta >= sharing.lead, beta / sharing.lead)
         for place, (rep, beta) in enumerate(zip(sharing.reps, rotation.centred(), strict=True))
     ]

@@ -11,6 +11,7 @@ from fairturn.decide.merging import EPOCH, MICROSECOND, event_of, plain
 from fairturn.decide.record_ids import is_record_id, long_form
 from fairturn.errors import NotAllowed, NotFound
 from fairturn.model import ChangeLine, Fields, Lead, LeadLine, Story
+from fairturn.operate.records import kept
 from fairturn.ports import LeadFilter, Reads
 
 DIGITS = 18  # of a bigint
@@ -109,7 +110,14 @@ def story_json(story: Story) -> dict[str, object]:
         "fields": fields_json(story.line.lead.fields),
         "keys": [{"kind": key.kind, "value": key.value} for key in story.keys],
         "merged": list(story.merged),
-        "destinations": [change_json(change) for change in story.changes],
+        "events": [
+            {"event": event.id, "source": event.source, "received_at": event.received_at, "marks": list(event.marks)}
+            for event in story.events
+        ],
+        "destinations": [
+            change_json(change) | {"written": one.written, "shadow": one.shadow}
+            for change, one in zip(story.changes, kept(story), strict=True)
+        ],
     }
 
 

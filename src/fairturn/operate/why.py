@@ -12,12 +12,13 @@ from fairturn.decide.addresses import derived, email_facts
 from fairturn.decide.auditing import Replay
 from fairturn.decide.eligibility import eligible, why_not
 from fairturn.decide.merging import plain
-from fairturn.decide.pool import GIVES, PoolFacts
+from fairturn.decide.pool import GIVES, Entry, PoolFacts
 from fairturn.decide.rules import Answer
-from fairturn.decide.turn_facts import Seat, in_leads, seats
+from fairturn.decide.turn_facts import Seat, in_leads, ready_from, seats
 from fairturn.flow.plan import Plan
 from fairturn.model import AssignmentLine, FieldValue, HistoryLine, Lead, Story
 from fairturn.operate.audit import Progress
+from fairturn.operate.records import kept, kept_json
 from fairturn.ports import Proofs, Reads
 
 
@@ -29,6 +30,17 @@ class Candidate:
     why_not: str | None  # a sentence; None = it is theirs
     balance: float  # leads, before this turn: above 0 the pool owed them
     credit: int  # turns outside the rotation still to be settled: + owed to them, - by them
+    due: float | None = None  # leads they had coming when asked, with their share of this one; None = not asked
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A turn, as the pool's record has it."""
+
+    candidates: tuple[Candidate, ...]
+    number: int  # the how many-th lead that the pool gave
+    ready_from: float  # who has as much of a lead coming may be given one
+    payer: str | None  # name of who was next, and paid with the turn for a lead kept before
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +50,7 @@ class Why:
     candidates: tuple[Candidate, ...]
     given: AssignmentLine | None  # the row that gave the lead to its rep
     then: datetime | None  # the candidates stood so then; None = they stand so now
+    turn: Given | None = None  # of a lead that a pool gave
 
     def as_json(self) -> dict[str, object]:
         lead = self.story.line.lead
@@ -52,18 +65,22 @@ class Why:
                     "received_at": e.received_at,
                     "state": e.state,
                     "problem": e.problem,
+                    "marks": list(e.marks),
                 }
                 for e in self.story.events
             ],
             "rule": lead.rule,
             "pool": lead.pool,
             "rep": lead.rep,
+            "number": self.turn.number if self.turn else None,
+            "paid_by": self.turn.payer if self.turn else None,
             "candidates": [
                 {
                     "rep": c.rep,
                     "available": c.available,
                     "why_not": c.why_not,
                     "balance": c.balance,
+                    "due": c.due,
                     "credit": c.credit,
                 }
                 for c in self.candidates
@@ -83,6 +100,7 @@ class Why:
                 }
                 for w in self.story.writes
             ],
+            "records": [kept_json(one) for one in kept(self.story)],
         }
 
 
@@ -95,8 +113,8 @@ async def why(
     values = known_values(lead, plan.settings if plan else None)
     answers = plan.rules.explain(values, lead.source) if plan else ()
     if given is not None and given.pool is not None and given.seq is not None:
-        candidates = await _then(reads, proofs, plan, given, values, progress)
-        return Why(story, answers, candidates, given, given.at)
+        turn = await _then(reads, proofs, plan, given, values, progress)
+        return Why(story, answers, turn.candidates, given, given.at, turn)
     if lead.status == "held" and plan and lead.pool in plan.shapes:
         return Why(story, answers, await _now(reads, plan, lead, values), None, None)
     return Why(story, answers, (), given, None)
@@ -125,36 +143,73 @@ async def _then(
     given: AssignmentLine,
     values: Mapping[str, FieldValue],
     progress: Progress,
-) -> tuple[Candidate, ...]:
+) -> Given:
     """Everybody in the pool as they stood before the turn, recomputed from the pool's record."""
-    pool, seq = given.pool or "", given.seq or 0
-    run, total, paid, done = Replay(pool), 0, None, 0
-    async with proofs.snapshot() as snapshot:
-        async for entries in snapshot.entries(pool, seq):
-            for entry in entries:
-                # A debt paid in the same turn is part of it: whoever paid was the first choice.
-                paid = entry.rep if entry.kind == "paid" and entry.seq == seq - 1 and given.kind == "turn" else None
-                run.take(entry)
-                if entry.shares and entry.kind in {"turn", "paid"}:
-                    total = sum(member.weight for member in entry.shares)
-            done += len(entries)
-            progress(pool, done, seq)
-            await asyncio.sleep(0)
-    balances = run.audit().balances
-    sat = {seat.rep: seat for seat in seats(given.shares or {}, given.eligible, balances, total, given.rep)}
-    turn = _Turn(given, plan, values, paid, await reads.history("rep", 1000))
-    return tuple(
+    before = await _before(proofs, given, progress)
+    shares = given.shares or {}
+    sat = {seat.rep: seat for seat in seats(shares, given.eligible, before.balances, before.total, given.rep)}
+    asked, payer = sat, before.paid.rep if before.paid else None
+    if before.paid is not None:
+        # A debt paid in the same turn is part of it: what is told is how all stood when the payer was chosen.
+        members = {member.rep: member.weight for member in before.paid.shares or ()}
+        first = seats(members, before.paid.eligible, before.first, before.first_total, payer)
+        asked = {seat.rep: seat for seat in first}
+    turn = _Turn(given, plan, values, payer, await reads.history("rep", 1000))
+    candidates = tuple(
         Candidate(
             rep=rep,
             name=turn.name(rep),
             # Outside the rotation nobody else was asked.
             available=given.kind != "turn" or (rep in sat and sat[rep].may),
             why_not=turn.why_not(rep, sat.get(rep)),
-            balance=round(in_leads(balance, total), 2) + 0.0,
-            credit=run.credit[rep],
+            balance=round(in_leads(balance, before.first_total), 2) + 0.0,
+            credit=before.credit.get(rep, 0),
+            due=round(asked[rep].due, 2) + 0.0 if rep in asked else None,
         )
-        for rep, balance in balances.items()
+        for rep, balance in before.first.items()
     )
+    return Given(candidates, before.number, ready_from(len(shares)), turn.name(payer) if payer else None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Before:
+    """A pool's record, up to a turn."""
+
+    first: Mapping[str, int]  # balances before anything of this turn
+    first_total: int
+    credit: Mapping[str, int]
+    paid: Entry | None  # the debt that was paid in this turn
+    balances: Mapping[str, int]  # after that payment
+    total: int
+    number: int  # of the lead: those the pool gave so far, and this one
+
+
+async def _before(proofs: Proofs, given: AssignmentLine, progress: Progress) -> _Before:
+    pool, seq = given.pool or "", given.seq or 0
+    run, total, done = Replay(pool), 0, 0
+    last: Entry | None = None
+    async with proofs.snapshot() as snapshot:
+        async for entries in snapshot.entries(pool, seq):
+            for entry in entries:
+                total = _take(run, last, total)
+                last = entry
+            done += len(entries)
+            progress(pool, done, seq)
+            await asyncio.sleep(0)
+    paid = last if last and last.kind == "paid" and last.seq == seq - 1 and given.kind == "turn" else None
+    if paid is None:
+        total, last = _take(run, last, total), None
+    first, first_total, credit = run.audit().balances, total, dict(run.credit)
+    total = _take(run, last, total)
+    return _Before(first, first_total, credit, paid, run.audit().balances, total, run.assignments + 1)
+
+
+def _take(run: Replay, entry: Entry | None, total: int) -> int:
+    """The total weight of those who shared the last turn, this entry's included."""
+    if entry is None:
+        return total
+    run.take(entry)
+    return sum(member.weight for member in entry.shares) if entry.shares and entry.kind in {"turn", "paid"} else total
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,9 +238,9 @@ class _Turn:
         if not seat.may:
             return self._filtered(rep)
         if rep == self.paid:
-            return f"{self.name(rep)} was next, and paid with this turn for a lead kept before."
+            return f"{self.name(rep)} was next, and paid with this turn for a lead kept before; so it went to {winner}."
         if not seat.ready:
-            return f"{self.name(rep)} had had their share so far; {winner} had a lead coming."
+            return f"{self.name(rep)} had less of a lead coming than one is given for; {winner} had enough."
         return f"{self.name(rep)} was due too; {winner} was due sooner."
 
     def _filtered(self, rep: str) -> str:

@@ -189,6 +189,7 @@ def change_line(r: Any) -> ChangeLine:
         code=r["code"],
         message=r["message"],
         failed_at=r["failed_at"],
+        record=r["record"],
     )
 
 
@@ -206,4 +207,5 @@ def write_line(r: Any) -> WriteLine:
         created=r["created"],
         owner=r["owner"],
         records=r["records"],
+        record=r["record"],
     )

@@ -76,14 +76,15 @@ order by a.id
 
 -- name: changes
 select destination_id, state, version, confirmed, record_id, external_key, first_event_at,
-       nullif(due_at, 'epoch') as due_at, attempts, cause, code, message, failed_at
+       nullif(due_at, 'epoch') as due_at, attempts, cause, code, message, failed_at,
+       record
 from change where lead_id = $1
 order by destination_id
 
 -- name: writes
 select * from (
     select w.destination_id, w.version, b.taken_at, w.oldest_event_at, w.answered_at, w.outcome, w.code, w.message,
-           w.record_id, w.created, w.owner, b.records, b.id
+           w.record_id, w.created, w.owner, w.record, b.records, b.id
     from write w join batch b on b.id = w.batch_id
     where w.lead_id = any($1::bigint[])
     order by b.id desc limit 200
