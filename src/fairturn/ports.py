@@ -126,6 +126,7 @@ class Routed:
     destinations: tuple[str, ...]  # that get a change for each lead written
     keys: Mapping[bytes, int] = field(default_factory=dict)  # digest -> lead id, where that is new
     events: Mapping[bytes, int] = field(default_factory=dict)  # routed event -> lead
+    marks: Mapping[bytes, Sequence[str]] = field(default_factory=dict)  # routed event -> what was odd in it, for people
     waiting: Mapping[bytes, tuple[Sequence[bytes], datetime]] = field(default_factory=dict)  # signal -> keys, expiry
     quarantined: Mapping[bytes, str] = field(default_factory=dict)  # event -> problem
     folds: Mapping[str, Fold] = field(default_factory=dict)  # pool -> what the turn did

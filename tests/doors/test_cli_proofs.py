@@ -124,6 +124,22 @@ async def test_why_and_show_tell_the_record_written_and_the_one_of_shadow_mode(s
     assert "crm, as it last confirmed it: LastName = Pat" in (await run("why", "p1@c1.com")).out
 
 
+async def test_what_was_odd_in_an_event_is_shown(shell: Open):
+    """A value that a field could not take is no secret: it stays with the event, after what the door had to clean."""
+    run = await shell()
+    await run.world.post(lead(1, employees="many"), lead(2))
+    await run.world.fetch("update event set marks = array['nul'] where state = 'pending'")
+    await run.world.route()
+    mark = await run.world.value("select marks[2] from event where cardinality(marks) = 2")
+    assert mark.startswith("employees: ")
+    for words in (("why", "p1@c1.com"), ("leads", "show", "p1@c1.com")):
+        said = (await run(*words)).out
+        assert mark in said
+        assert "NUL characters were replaced" in said
+        assert (await run(*words, "--json")).json["events"][0]["marks"] == ["nul", mark]
+    assert (await run("why", "p2@c2.com", "--json")).json["events"][0]["marks"] == ["nul"]
+
+
 async def test_why_finds_a_lead_by_whatever_one_has_in_hand(shell: Open):
     run = await shell()
     await run.world.route(lead(1), lead(2))

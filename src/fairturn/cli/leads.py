@@ -85,7 +85,7 @@ def show(
 def _show(story: Story) -> None:
     from fairturn.decide.merging import EPOCH, MICROSECOND, event_of
     from fairturn.operate.leads import change_state, name, standing
-    from fairturn.operate.records import kept
+    from fairturn.operate.records import kept, mark_in_words
 
     lead = story.line.lead
     paper.say(f"Lead {lead.id}: {name(lead.fields)}", f"{standing(lead)}; here for {paper.ago(lead.created_at)}", "")
@@ -111,7 +111,7 @@ def _show(story: Story) -> None:
         paper.say(f"{change.destination}: {change_state(change)}{record} (our key {change.key}){said}")
     marks = [(event.source, mark) for event in story.events for mark in event.marks]
     for source, mark in dict.fromkeys(marks):
-        paper.say(f"Noted of an event from {source}: {mark}")
+        paper.say(f"Noted of an event from {source}: {mark_in_words(mark)}")
     for one in kept(story):
         _record(f"{one.destination}, as it last confirmed it", one.written)
         _record(f"{one.destination}, as it would have been sent (shadow)", one.shadow)

@@ -48,6 +48,7 @@ def why(
 
 def _arrived(found: Why) -> Iterator[str]:
     from fairturn.operate.leads import name
+    from fairturn.operate.records import mark_in_words
 
     story = found.story
     lead = story.line.lead
@@ -61,7 +62,7 @@ def _arrived(found: Why) -> Iterator[str]:
         problem = f": {event.problem}" if event.problem else ""
         yield f"  {paper.at(event.received_at)}  event from {event.source}, {event.state}{problem}"
         for mark in event.marks:
-            yield f"    noted: {mark}"
+            yield f"    noted: {mark_in_words(mark)}"
 
 
 def _matched(found: Why) -> Iterator[str]:

@@ -16,6 +16,8 @@ from fairturn.flow.turns import GiveBack, take_turns
 from fairturn.model import Fields, FieldValue, Lead
 from fairturn.ports import LeadWrite, Routed, RouteStep, Taken
 
+NOTED = 20  # marks kept of one event
+
 
 @dataclass(slots=True)
 class Sorted:
@@ -23,6 +25,7 @@ class Sorted:
 
     drafts: list[Draft]
     events: dict[bytes, int]  # event -> lead
+    marks: dict[bytes, Sequence[str]]  # event -> what its mapping found odd
     keys: dict[bytes, int]  # digest -> lead, where that is new
     waiting: list[Read]  # signals of people not yet known
     merges: dict[int, int]  # younger -> older
@@ -53,6 +56,7 @@ async def route_events(step: RouteStep, plan: Plan, taken: Taken) -> int:
             destinations=tuple(plan.settings.destinations),
             keys=batch.keys,
             events=batch.events,
+            marks=batch.marks,
             waiting={one.event.id: ([key.digest for key in one.keys], expires) for one in batch.waiting},
             quarantined=reading.problems,
             folds=folds,
@@ -111,7 +115,7 @@ async def _sort(step: RouteStep, reads: Sequence[Read], leads: Mapping[bytes, in
     starting = [g for g in groups if not g.leads and any(reads[i].source.starts for i in g.events)]
     fresh = iter(await step.new_leads(len(starting)))
     stored = await step.leads(sorted({lead for g in groups for lead in g.leads}))
-    batch = Sorted([], {}, {}, [], {}, [], [])
+    batch = Sorted([], {}, {}, {}, [], {}, [], [])
     for g in groups:
         mine = [reads[i] for i in g.events]
         if g.leads:
@@ -125,8 +129,14 @@ async def _sort(step: RouteStep, reads: Sequence[Read], leads: Mapping[bytes, in
         _merge_events(draft, mine)
         batch.drafts.append(draft)
         batch.events |= {one.event.id: draft.id for one in mine}
+        batch.marks |= {one.event.id: noted(one.mapped.marks) for one in mine if one.mapped.marks}
         batch.keys |= {key.digest: draft.id for key in g.keys if leads.get(key.digest) != draft.id}
     return batch
+
+
+def noted(marks: Sequence[str]) -> list[str]:
+    """Kept short: a payload may hold thousands of odd values, and any of them may be long."""
+    return [mark[:200] for mark in marks[:NOTED]]
 
 
 def _merge_events(draft: Draft, reads: Sequence[Read]) -> None:

@@ -41,5 +41,5 @@ class Joined:
 
 
 class Protocol(HttpToolsProtocol):
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # so is theirs
         super().connection_made(cast("asyncio.Transport", Joined(transport, self.loop)))

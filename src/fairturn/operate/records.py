@@ -54,6 +54,20 @@ def shown(value: object) -> str:
     return "(empty)" if value in (None, "") else str(value)
 
 
+MARKS = {
+    "nul": "NUL characters were replaced: no database and no CRM keeps them",
+    "surrogate": "half characters (lone surrogates) were replaced",
+    "charset": "its charset was unknown or wrong, and read as well as it could be",
+    "control": "control characters stood in its texts",
+    "big number": "it held numbers of more than 15 digits, read exactly",
+}
+
+
+def mark_in_words(mark: str) -> str:
+    """What was odd in an event: of its bytes, as they were cleaned at the door, or of a field, as it was mapped."""
+    return MARKS.get(mark, mark)
+
+
 def kept_json(one: Kept) -> dict[str, object]:
     return {
         "destination": one.destination,

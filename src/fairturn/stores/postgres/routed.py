@@ -177,7 +177,11 @@ async def _owners(c: Connection, sql: SimpleNamespace, routed: Routed, actor: st
 
 async def _events(c: Connection, sql: SimpleNamespace, routed: Routed) -> None:
     if routed.events:
-        await c.execute(sql.routed, list(routed.events), list(routed.events.values()))
+        # An array of arrays must be rectangular, so each event's marks travel as JSON; most have none.
+        marks = [
+            orjson.dumps(routed.marks[event]).decode() if event in routed.marks else None for event in routed.events
+        ]
+        await c.execute(sql.routed, list(routed.events), list(routed.events.values()), marks)
     if routed.quarantined:
         await c.execute(sql.quarantine, list(routed.quarantined), list(routed.quarantined.values()))
     if routed.waiting:

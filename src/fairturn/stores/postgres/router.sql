@@ -162,8 +162,11 @@ where l.id = n.id
 update lead_key k set lead_id = n.lead_id from unnest($1::bytea[], $2::bigint[]) as n (digest, lead_id) where k.digest = n.digest
 
 -- name: routed
-update event e set state = 'routed', lead_id = n.lead_id, expires_at = null
-from unnest($1::bytea[], $2::bigint[]) as n (id, lead_id) where e.id = n.id
+update event e
+set state = 'routed', lead_id = n.lead_id, expires_at = null,
+    marks = case when n.marks is null then e.marks
+                 else e.marks || array(select jsonb_array_elements_text(n.marks::jsonb)) end
+from unnest($1::bytea[], $2::bigint[], $3::text[]) as n (id, lead_id, marks) where e.id = n.id
 
 -- name: wait
 update event set state = 'waiting', keys = $2::bytea[], expires_at = $3::timestamptz where id = $1
