@@ -4,6 +4,7 @@ from __future__ import annotations
 
 FIRST = 1.0  # seconds
 LONGEST = 60.0
+DAY = 86_400.0  # beyond it nobody can have meant it, and a probe costs one call
 
 
 def pause(failures: int, dice: float, asked: float | None = None) -> float:
@@ -13,7 +14,7 @@ def pause(failures: int, dice: float, asked: float | None = None) -> float:
     destinations behind one gateway do not come back in step.
     """
     own = min(LONGEST, FIRST * 2.0 ** min(max(failures, 1) - 1, 16)) * (1.0 - dice / 2.0)
-    return own if asked is None else max(asked, own)
+    return min(max(asked, own), DAY) if asked is not None and asked > 0.0 else own  # a NaN is not above 0
 
 
 def slots(failures: int, max_slots: int) -> int:

@@ -23,6 +23,7 @@ from fairturn.model import (
 
 FIRST = 1.0  # seconds before the second attempt
 LONGEST = 600.0
+PATIENT = 86_400.0  # seconds, whatever the CRM asks for: a row whose time never comes is a row lost
 UNKNOWN = "UNKNOWN"
 SURE = 6  # failures in a row after which a record that failed alone lets the others try
 ASIDE = 150.0  # seconds: two probes of a destination that is blocked for a minute at a time
@@ -140,11 +141,16 @@ def _judge(
             # What is asked of the whole destination is kept by its block, which a person can lift; a time in each row
             # would outlive that.
             own = outcome.scope == "record"
-            after = (outcome.after or 0.0) if own else 0.0
+            after = asked(outcome.after) if own else 0.0
             retry = RetryAt(record.lead, after, outcome.code, outcome.message, own)
         case _:
             retry = RetryAt(record.lead, 0.0, UNKNOWN, outcome.message, not outage)
     return _again(record, retry, retrying, now, dice)
+
+
+def asked(seconds: float | None) -> float:
+    """What a CRM asks for, as a time that can be: not below 0, not beyond a day, and no NaN."""
+    return min(seconds, PATIENT) if seconds is not None and seconds > 0.0 else 0.0
 
 
 def _again(record: Outgoing, retry: RetryAt, retrying: Retrying, now: datetime, dice: float) -> Verdict:

@@ -21,7 +21,7 @@ from fairturn.decide import breaker
 from fairturn.decide.outgoing import completed, sort_out
 from fairturn.decide.pacing import Bucket, ceiling, spend, wait_of
 from fairturn.decide.verdicts import Retrying, aside, request_failed, verdicts
-from fairturn.errors import DestinationError, LoginRefused, StoreError, WrongOrg
+from fairturn.errors import DestinationError, LoginRefused, StoreError, Unstorable, WrongOrg
 from fairturn.flow.gather import Usage, gather, window_of
 from fairturn.flow.lease import Standing
 from fairturn.model import Answer, Batch, Failed, Later, Outcome, Unknown, Verdict
@@ -38,6 +38,8 @@ DEADLINE = 5.0  # seconds beyond the request time-out after which the rows may b
 PERSON = 300.0  # seconds between tries of what only a person can mend
 OUTAGE = 0.5  # seconds before the next try when PostgreSQL is away
 BURST, RATE = 50.0, 25.0  # calls at once, and calls a second: no vendor's limit, a bound on our own mistakes
+
+UNSTORABLE = "PostgreSQL could not hold what the CRM said of this request"
 
 OwnerFault = Callable[[str, int, str], Awaitable[None]]  # rep, lead, the CRM's words
 
@@ -232,6 +234,14 @@ class Deliver:
             for attempt in range(1, 10_000):
                 try:
                     count = await self._ledger.settle(batch, answer, found, self._holder)
+                except Unstorable as error:
+                    if answer.outcomes == (lost := _all(batch, Unknown("", UNSTORABLE))):
+                        return False
+                    # Trying again does not help, and rows that nobody settles would hold up the recovery of all others.
+                    self._log.error("deliver.unstorable", batch=batch.id, error=str(error))
+                    answer = Answer(lost, calls=answer.calls)
+                    found = tuple(Failed(record.lead, "UNSTORABLE", UNSTORABLE) for record in batch.records)
+                    continue
                 except StoreError as error:
                     self._log.warning("deliver.settle", batch=batch.id, attempt=attempt, error=str(error))
                     if self._stopping.is_set() and attempt > 10:

@@ -136,7 +136,7 @@ class PostgresLedger:
             for verdict in verdicts
         ]
         if anew:
-            ids = [verdict.record_id for verdict in anew.values()]
+            ids = [kept(verdict.record_id) for verdict in anew.values()]
             await connection.execute(SQL.made_anew, batch.destination, batch.id, list(anew), ids)
         columns = list(zip(*rows, strict=True)) if rows else [()] * 10
         await connection.execute(SQL.settle, batch.destination, batch.id, *columns)
@@ -160,9 +160,9 @@ class PostgresLedger:
         """Nobody sends for `seconds`. None: paused until a person resumes; the ceiling counts from now."""
         async with self._database.connection() as connection:
             if seconds is None:
-                await connection.execute(SQL.stop, destination, cause[:LONGEST])
+                await connection.execute(SQL.stop, destination, kept(cause))
             else:
-                await connection.execute(SQL.block, destination, seconds, cause[:LONGEST])
+                await connection.execute(SQL.block, destination, seconds, kept(cause))
 
     async def recover(self, destination: str) -> int:
         """Rows of requests whose deadline has passed are pending again; their number."""
@@ -179,6 +179,11 @@ async def one(connection: Connection, sql: str, *arguments: object) -> dict[str,
     return dict((await connection.fetch(sql, *arguments))[0])
 
 
+def kept(words: str) -> str:
+    """A destination's words as PostgreSQL can hold them: no NUL, no half of a surrogate pair, not too many."""
+    return words[:LONGEST].replace("\0", "\ufffd").encode("utf-8", "replace").decode("utf-8")
+
+
 def text(record: Mapping[str, object] | None) -> str | None:
     return None if record is None else orjson.dumps(record).decode()
 
@@ -188,20 +193,20 @@ def verdict_row(verdict: Verdict, *, shadow: bool) -> tuple[object, ...]:
     match verdict:
         case Done():
             kind = "shadow" if shadow else "done"
-            return (verdict.lead, kind, 0.0, False, None, None, verdict.record_id, text(verdict.record))
+            return (verdict.lead, kind, 0.0, False, None, None, kept(verdict.record_id), text(verdict.record))
         case RetryAt():
             return (
                 verdict.lead,
                 "retry",
                 verdict.after,
                 verdict.counts,
-                verdict.code,
-                verdict.message[:LONGEST],
+                kept(verdict.code),
+                kept(verdict.message),
                 None,
                 None,
             )
         case Failed():
-            return (verdict.lead, "failed", 0.0, True, verdict.code, verdict.message[:LONGEST], None, None)
+            return (verdict.lead, "failed", 0.0, True, kept(verdict.code), kept(verdict.message), None, None)
 
 
 def outcome_row(outcome: Outcome | None, *, same: bool, shadow: bool) -> tuple[object, ...]:
@@ -210,13 +215,13 @@ def outcome_row(outcome: Outcome | None, *, same: bool, shadow: bool) -> tuple[o
         return ("shadow", None, None, None, None)
     match outcome:
         case Written():
-            return ("same" if same else "written", None, None, outcome.record_id, outcome.created)
+            return ("same" if same else "written", None, None, kept(outcome.record_id), outcome.created)
         case Refused():
-            return ("refused", outcome.code, outcome.message[:LONGEST], None, None)
+            return ("refused", kept(outcome.code), kept(outcome.message), None, None)
         case Later():
-            return ("later", outcome.code, outcome.message[:LONGEST], None, None)
+            return ("later", kept(outcome.code), kept(outcome.message), None, None)
         case Unknown():
-            return ("unknown", None, outcome.message[:LONGEST], None, None)
+            return ("unknown", None, kept(outcome.message), None, None)
         case None:
             return ("unknown", None, "the CRM did not mention this record", None, None)
 
@@ -225,5 +230,5 @@ def problem_of(answer: Answer) -> str | None:
     """The sentence about the request as a whole, if it failed as one."""
     for outcome in answer.outcomes:
         if isinstance(outcome, Later) and outcome.scope == "destination":
-            return f"{outcome.code}: {outcome.message}"[:LONGEST]
+            return kept(f"{outcome.code}: {outcome.message}")
     return None
