@@ -7,6 +7,7 @@ import signal
 from tests.journeys.conftest import Begin
 from tests.journeys.house import until
 from tests.journeys.proof import Journey
+from tests.journeys.sender import form, people, strangers, visits
 
 
 async def test_the_deliverer_sleeps_longer_than_its_lease(begin: Begin):
@@ -50,3 +51,22 @@ async def test_the_deliverer_sleeps_beyond_its_deadline(journey: Journey):
     async with journey.sender.stream("more"):
         await crm.wait(write_requests=(await crm.numbers())["write_requests"] + 2)
     await journey.proves()
+
+
+async def test_the_accounts_of_a_dead_deliverer_stay_busy(begin: Begin):
+    """Case 91: killed after sending. Its request goes on in the org, and no other may touch its accounts meanwhile."""
+    async with begin(crm_more={"request_timeout": "6s"}) as journey:
+        house, crm = journey.house, journey.crm
+        await crm.faults({"kind": "slow", "on": "write", "nth": [1], "seconds": 60.0})
+        await house.serve("--role", "intake")
+        first = house.spawn("--role", "worker")
+        firms = people("first", 6)
+        await journey.sender.burst([form(email) for email in firms], 0.1)
+        await crm.wait(write_requests=1, in_flight=1)
+        await house.again(first, signal.SIGKILL, "--role", "worker")
+        colleagues = [form(email) for email in people("second", 6)]
+        titles = [hook for hook in visits(firms) if hook.source == "enrichment"]
+        await journey.sender.burst([*colleagues, *titles, *(form(email) for email in strangers("other", 6))], 0.5)
+        await crm.wait(write_requests=2, in_flight=2)
+        await crm.post("/release")
+        await journey.proves()

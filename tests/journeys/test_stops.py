@@ -32,12 +32,14 @@ async def test_stopped_with_a_window_full_and_a_slow_client(begin: Begin):
         house = journey.house
         serving = await house.serve()
         await journey.sender.burst([form(email) for email in strangers("late", 50)], 1)
+        window = "select count(*) = 50 from change where state = 'pending'"
+        await until("all are in the window", lambda: house.ask(window))
         with contextlib.closing(slow_client(house.port)):
             serving.send_signal(signal.SIGTERM)
             await until("the worker does not wait for the client", lambda: child(serving, "worker") is None)
             assert await house.ask("select lease_holder from destination") is None, "the lease is given back"
             await house.stop(serving, signal.SIGKILL)
-            assert await house.ask("select count(*) from change where state = 'pending'") == 50
+            assert await house.ask(window)
         assert (await journey.crm.numbers())["leads"] == 0
         await until("the intake ends with its parent", lambda: not house.left())
         house.config.write_text(render(journey.crm, data=None, port=house.port))
