@@ -15,8 +15,9 @@ with arrived as (
 ), stored as (
     insert into event (id, serial, delivery_id, item, source_id, lane, received_at, body, marks, state, problem)
     overriding system value
-    select id, serial, delivery_id, item, source_id, lane, received_at, body,
-           string_to_array(marks, ','),
+    -- Columns that came empty are null here: unnest fills them up to the longest.
+    select id, serial, delivery_id, coalesce(item, 0), source_id, lane, received_at, body,
+           coalesce(string_to_array(marks, ','), '{}'),
            case when problem is null then 'pending' else 'quarantined' end,
            problem
     from numbered
