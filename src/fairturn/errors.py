@@ -12,6 +12,7 @@ FairturnError
 |   +-- Contended            deadlock, lock time-out, serialisation: the same transaction may be run again
 |   +-- SchemaTooNew         the database was migrated by a newer release, marked breaking for this one
 |   +-- SchemaMissing        the database has not been migrated yet
+|   +-- ServerTooOld         PostgreSQL older than 17
 |   +-- DataInUse            another Fairturn runs on the same data directory
 +-- StaleConfig              the turn saw another config version than the one the decision used: load it, decide again
 +-- StaleLead                a lead was merged into another while we waited for its lock: decide again
@@ -110,6 +111,10 @@ class SchemaTooNew(StoreError):
 
 class SchemaMissing(StoreError):
     """The tables are not there; `fairturn db migrate` makes them."""
+
+
+class ServerTooOld(StoreError):
+    """A PostgreSQL without settings and statements that Fairturn relies on."""
 
 
 class DataInUse(StoreError):

@@ -31,6 +31,13 @@ def test_numbers_have_no_gap_and_files_no_stranger() -> None:
     assert all(re.fullmatch(r"[a-z_]+", one.name) for one in known)
 
 
+@pytest.mark.parametrize(("version", "refused"), [((9, 6), True), ((15, 9), True), ((16, 4), True), ((17, 0), False)])
+def test_an_old_server_is_refused_with_what_to_do(version: tuple[int, int], refused: bool) -> None:
+    said = migrate.too_old(*version)
+    assert (said is not None) == refused
+    assert said is None or all(word in said for word in (f"PostgreSQL {version[0]}.{version[1]}", "17 or newer"))
+
+
 async def test_twenty_processes_start_at_once_on_an_empty_database(empty: str) -> None:
     program = (
         "import asyncio, sys\nfrom fairturn.stores.postgres import migrate\nasyncio.run(migrate.migrate(sys.argv[1]))"

@@ -12,10 +12,11 @@ from importlib.resources import files
 
 import asyncpg
 
-from fairturn.errors import SchemaMissing, SchemaTooNew
+from fairturn.errors import SchemaMissing, SchemaTooNew, ServerTooOld
 from fairturn.stores.postgres.database import mapped_errors
 
 LOCK = 7_246_115_020_917  # any constant of our own; advisory locks are per database
+OLDEST = 17  # transaction_timeout, without which a session that hangs holds its rows
 FILE = re.compile(r"(\d{4})_(\w+)\.sql")
 
 TABLE = """
@@ -77,9 +78,29 @@ async def _applied(connection: asyncpg.Connection) -> dict[int, bool]:
     return {row["id"]: row["breaking"] for row in rows}
 
 
+async def _connect(dsn: str) -> asyncpg.Connection:
+    """Raises ServerTooOld, before a session asks for what such a server does not know."""
+    connection = await asyncpg.connect(dsn, timeout=15, server_settings={"application_name": "fairturn migrate"})
+    version = connection.get_server_version()
+    if refused := too_old(version.major, version.minor):
+        await connection.close()
+        raise ServerTooOld(refused)
+    return connection
+
+
+def too_old(major: int, minor: int) -> str | None:
+    """Why Fairturn cannot work with such a PostgreSQL."""
+    if major >= OLDEST:
+        return None
+    return (
+        f"database_url names a PostgreSQL {major}.{minor}, and Fairturn needs {OLDEST} or newer (it is tested with "
+        "18). Upgrade that server, name another one, or take database_url out: Fairturn then runs its own."
+    )
+
+
 async def status(dsn: str) -> SchemaStatus:
     with mapped_errors():
-        connection = await asyncpg.connect(dsn, timeout=15)
+        connection = await _connect(dsn)
         try:
             return judge(tuple(migration.id for migration in known()), await _applied(connection))
         finally:
@@ -101,7 +122,7 @@ async def migrate(dsn: str) -> tuple[int, ...]:
     done: list[int] = []
     with mapped_errors():
         # No lock_timeout here: a starter waits for the one that works, however long an index takes to build.
-        connection = await asyncpg.connect(dsn, timeout=15, server_settings={"application_name": "fairturn migrate"})
+        connection = await _connect(dsn)
         try:
             await connection.execute("select pg_advisory_lock($1)", LOCK)
             await connection.execute(TABLE)
