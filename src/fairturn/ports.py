@@ -340,6 +340,9 @@ class Acts(Protocol):
     async def retry(self, wanted: FailedFilter, by: By) -> Retried:
         """Those of the moment of the call, in bounded transactions."""
 
+    async def backfill(self, destination: str, since: datetime | None, by: By) -> int:
+        """Leads older than the destination become due there. How many; NotFound; NotAllowed for one that left."""
+
     def step(self, by: By) -> AbstractAsyncContextManager[ActStep]: ...
 
 
@@ -354,6 +357,8 @@ class Sent:
     record_id: str | None
     owner: str | None  # as last sent
     email: str | None
+    rep: str | None = None  # whose the lead is
+    due: bool = True  # False: nothing was heard of it since the destination joined the settings
 
 
 class Proofs(Protocol):

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fairturn.cli import paper
-from fairturn.cli.running import Actor, Because, Config, Json, Reason, by, login, run
+from fairturn.cli.running import Actor, Because, Config, Json, Reason, by, login, moment, run
 
 if TYPE_CHECKING:
     from fairturn.assemble.operator import Operator
 
-group = typer.Typer(help="CRMs: list, pause, resume.", no_args_is_help=True)
+group = typer.Typer(help="CRMs: list, pause, resume, backfill.", no_args_is_help=True)
 Name = Annotated[str, typer.Argument(help="The destination's id in the settings.", metavar="DESTINATION")]
 
 
@@ -86,5 +86,39 @@ def resume(
             paper.as_json({"destination": name, "paused": False, "changed": changed})
         else:
             paper.say(f"{name} is sent to again." if changed else f"{name} was open already.")
+
+    run(config, work)
+
+
+@group.command("backfill", epilog="Example: fairturn destinations backfill warehouse --since 90d --reason 'new CRM'")
+def backfill(
+    *,
+    name: Name,
+    reason: Because,
+    since: Annotated[
+        str | None, typer.Option(help="Only leads that came in this time: 24h, 90d. Default: all.", metavar="TIME")
+    ] = None,
+    actor: Actor = login(),
+    config: Config = None,
+    as_json: Json = False,
+) -> None:
+    """Write leads to a CRM that was added after they came. Without this it gets only what is new or changes.
+
+    They go with their owners, behind everything that is new. Doing it twice does nothing the second time.
+    """
+    from fairturn.operate import destinations
+
+    who = by(actor, reason)
+    start = None if since is None else moment(since)
+
+    async def work(op: Operator) -> None:
+        count = await destinations.backfill(op.acts, name, start, who)
+        if as_json:
+            paper.as_json({"destination": name, "leads": count})
+        elif count:
+            leads = paper.many(count, "lead")
+            paper.say(f"{leads} will be written to {name}; `fairturn destinations list` shows how many wait.")
+        else:
+            paper.say(f"{name} has, or will get, every lead of that time already.")
 
     run(config, work)

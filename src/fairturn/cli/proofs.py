@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from fairturn.cli import paper
 from fairturn.cli.progress import bar
-from fairturn.cli.running import NO, Config, Json, run
+from fairturn.cli.running import NO, Config, Json, moment, run
 
 if TYPE_CHECKING:
     from fairturn.assemble.operator import Operator
@@ -46,23 +45,17 @@ def reconcile(
 ) -> None:
     """Ask the CRM itself about every lead that was answered 2xx: is it there, once, with the owner we gave it?
 
-    Exit code 1 if one is missing or there twice. Leads on their way, and leads in a list, are counted apart.
+    Exit code 1 if one is missing or there twice. Leads on their way, in a list, or older than the destination are
+    counted apart. Another owner in the CRM is listed and is no fault: a person may have changed it.
     """
-    from fairturn.config import parse_duration
     from fairturn.operate.reconcile import reconcile as compare
 
-    try:
-        seconds = parse_duration(since)
-    except ValueError as error:
-        raise typer.BadParameter(str(error), param_hint="--since") from None
-    if not isinstance(seconds, float) or seconds <= 0:
-        raise typer.BadParameter("a time above 0", param_hint="--since")
+    start = moment(since)
 
     async def work(op: Operator) -> Reconciled:
         from fairturn.assemble.operator import inspects
 
         settings = op.plan().settings
-        start = datetime.now(UTC) - timedelta(seconds=seconds)
         with bar("asking") as tell:
             async with inspects(settings, op.env) as (crms, silent):
                 return await compare(op.proofs, crms, silent, settings, start, tell)
@@ -87,8 +80,10 @@ def _compared(found: Reconciled, since: str) -> None:
         records = ", ".join(map(str, row["records"])) if isinstance(row["records"], list) else ""
         paper.say(f"TWICE in {row['destination']}: lead {row['lead']} ({row['email'] or 'no address'}): {records}.")
     for row in found.owner_differs[:SHOWN]:
-        sent, now = row["sent"], row["found"]
-        paper.say(f"Another owner in {row['destination']}: lead {row['lead']}: sent {sent}, there it is {now} now.")
+        wanted, now = row["wanted_name"] or row["wanted"], row["found_name"] or row["found"] or "nobody"
+        told = "that was never sent" if row["sent"] is None else "that was sent"
+        who = row["email"] or "no address"
+        paper.say(f"Another owner in {row['destination']}: lead {row['lead']} ({who}): {wanted} ({told}), there {now}.")
     if len(found.owner_differs) > SHOWN:
         paper.say(f"… and {len(found.owner_differs) - SHOWN:,} more with another owner; --json lists them.")
     if not found.asked:
@@ -98,6 +93,11 @@ def _compared(found: Reconciled, since: str) -> None:
         f"{len(found.twice):,} twice, {len(found.owner_differs):,} with another owner; {found.waiting:,} on their way, "
         f"{found.listed:,} in a list (failed, held, put aside)."
     )
+    for name, count in found.never_due.items():
+        paper.say(
+            f"{paper.many(count, 'lead')} came before {name} was in the settings and did not change since, so nothing "
+            f"was due there. To write them too: fairturn destinations backfill {name} --since {since} --reason '...'"
+        )
 
 
 def _show(found: Audit) -> None:

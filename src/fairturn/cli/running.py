@@ -11,6 +11,7 @@ import getpass
 import re
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn, TypeVar
 
@@ -55,6 +56,19 @@ def by(actor: str, reason: str | None) -> By:
     if not actor.strip():
         raise typer.BadParameter("say who does this", param_hint="--actor")
     return By(actor.strip()[:200], reason.strip()[:2000] if reason and reason.strip() else None)
+
+
+def moment(since: str) -> datetime:
+    """The time that was `since` ("90m", "24h", "7d") ago. Raises typer.BadParameter."""
+    from fairturn.config import parse_duration
+
+    try:
+        seconds = parse_duration(since)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--since") from None
+    if not isinstance(seconds, float) or seconds <= 0:
+        raise typer.BadParameter("a time above 0", param_hint="--since")
+    return datetime.now(UTC) - timedelta(seconds=seconds)
 
 
 def run(config: Path | None, work: Callable[[Operator], Awaitable[T]]) -> T:

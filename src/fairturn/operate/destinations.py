@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from fairturn.config import Settings
 from fairturn.model import By, DestinationStanding, Pause
@@ -76,6 +77,14 @@ async def destinations(reads: Reads, settings: Settings | None) -> Sequence[Dest
 async def pause(acts: Acts, destination: str, by: By) -> Pause | None:
     """The pause that stood already; None = nothing more is sent, while leads go on being taken and assigned."""
     return await acts.pause_destination(destination, by)
+
+
+async def backfill(acts: Acts, destination: str, since: datetime | None, by: By) -> int:
+    """Leads of before the destination was in the settings are written there too, with their owner, behind new ones.
+
+    `since`: only those that came after it. How many; what is written or waits there already is left alone.
+    """
+    return await acts.backfill(destination, since, by)
 
 
 async def resume(acts: Acts, destination: str, by: By) -> bool:

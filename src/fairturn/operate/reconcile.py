@@ -17,7 +17,10 @@ Key = Callable[[str], str]
 
 @dataclass(slots=True)
 class Reconciled:
-    """One row per finding; `waiting` are on their way, `listed` stand in a list that a person sees."""
+    """One row per finding; `waiting` are on their way, `listed` stand in a list that a person sees.
+
+    `never_due`: nothing was heard of them since the destination joined the settings, so nothing was to be written.
+    """
 
     checked: int = 0
     missing: list[dict[str, object]] = field(default_factory=list)
@@ -25,6 +28,7 @@ class Reconciled:
     owner_differs: list[dict[str, object]] = field(default_factory=list)
     waiting: int = 0
     listed: int = 0
+    never_due: dict[str, int] = field(default_factory=dict)  # destination -> leads; a backfill would write them
     asked: tuple[str, ...] = ()
     silent: Mapping[str, str] = field(default_factory=dict)  # destination -> why it was not asked
 
@@ -40,6 +44,7 @@ class Reconciled:
             "owner_differs": self.owner_differs,
             "waiting": self.waiting,
             "listed": self.listed,
+            "never_due": dict(self.never_due),
             "asked": list(self.asked),
             "not_asked": dict(self.silent),
         }
@@ -56,12 +61,12 @@ async def reconcile(
     """Raises DestinationError when a CRM cannot be asked. A lead that goes out while we ask counts as on its way."""
     result = Reconciled(asked=tuple(inspects), silent=silent)
     for name, crm in inspects.items():
-        users = {rep: row.ids[name] for rep, row in settings.reps.items() if name in row.ids}
+        people = {rep: (row.name, row.ids[name]) for rep, row in settings.reps.items() if name in row.ids}
         leads = await _answered(proofs, name, since)
         done = 0
         for start in range(0, len(leads), ANSWERED):
             part = leads[start : start + ANSWERED]
-            judge(result, name, part, await _ask(crm, part), users)
+            judge(result, name, part, await _ask(crm, part), people)
             done += len(part)
             progress(name, done, len(leads))
     return result
@@ -80,9 +85,13 @@ async def _ask(crm: Inspect, leads: Sequence[Sent]) -> Sequence[Found]:
 
 
 def judge(
-    result: Reconciled, destination: str, leads: Sequence[Sent], found: Sequence[Found], users: Mapping[str, str]
+    result: Reconciled,
+    destination: str,
+    leads: Sequence[Sent],
+    found: Sequence[Found],
+    people: Mapping[str, tuple[str, str]],
 ) -> None:
-    """Adds to `result` what the CRM's records say of these leads. `users`: rep -> the CRM's user."""
+    """Adds to `result` what the CRM's records say of these leads. `people`: rep -> name, and the CRM's user."""
     by_key: dict[str, list[Found]] = defaultdict(list)
     by_email: dict[str, list[Found]] = defaultdict(list)
     for record in found:
@@ -99,17 +108,37 @@ def judge(
         if len(several) > 1:
             result.twice.append(row | {"records": sorted(several)})
         if not ours:
-            _absent(result, lead, row)
-        elif lead.owner and not _same(users.get(lead.owner, lead.owner), ours[0].owner):
-            owners = {"sent": users.get(lead.owner, lead.owner), "found": ours[0].owner}
-            result.owner_differs.append(row | {"record": ours[0].record_id} | owners)
+            _absent(result, destination, lead, row)
+        elif (differs := _owner_differs(lead, ours[0].owner, people)) is not None:
+            result.owner_differs.append(row | {"record": ours[0].record_id} | differs)
 
 
-def _absent(result: Reconciled, lead: Sent, row: dict[str, object]) -> None:
+def _owner_differs(lead: Sent, found: str | None, people: Mapping[str, tuple[str, str]]) -> dict[str, object] | None:
+    """Who should have the record and who has it, where that is not the same user."""
+    owner = lead.rep or lead.owner  # parked and held leads have no rep, but a queue that was sent
+    _, wanted = people.get(owner or "", (None, owner))
+    if owner is None or wanted is None or (lead.rep and lead.rep not in people) or _same(wanted, found):
+        return None
+    sent = people[lead.owner][1] if lead.owner and lead.owner in people else lead.owner
+    if lead.state in {"pending", "in_flight"} and sent != wanted:
+        return None  # the owner is on its way
+    names = {user[:15]: name for name, user in people.values()}
+    return {
+        "sent": sent,
+        "wanted": wanted,
+        "wanted_name": names.get(wanted[:15]),
+        "found": found,
+        "found_name": names.get((found or "")[:15]),
+    }
+
+
+def _absent(result: Reconciled, destination: str, lead: Sent, row: dict[str, object]) -> None:
     if lead.confirmed:
         result.missing.append(row | {"why": f"the CRM confirmed it as {lead.record_id}, and does not have it now"})
     elif lead.state in {"pending", "in_flight"}:
         result.waiting += 1
+    elif not lead.due and lead.state in {"assigned", "parked", "held"}:
+        result.never_due[destination] = result.never_due.get(destination, 0) + 1
     elif lead.state in {"failed", "done", "held", "waiting", "ignored"}:
         result.listed += 1  # failed, dropped with a row of history, held, or put aside by a rule
     else:

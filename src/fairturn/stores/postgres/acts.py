@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import datetime
 
-from fairturn.errors import NotFound
+from fairturn.errors import NotAllowed, NotFound
 from fairturn.model import By, Pause
 from fairturn.ports import Dropped, FailedFilter, Retried
 from fairturn.stores.postgres.database import Connection, Database, statements
@@ -125,6 +126,22 @@ class PostgresActs:
             writes += len(rows)
             if len(rows) < BATCH:
                 return Retried(writes, under_way)
+
+    async def backfill(self, destination: str, since: datetime | None, by: By) -> int:
+        count, last, seen = 0, 0, BATCH
+        while seen == BATCH:
+            async with self._database.transaction() as c:
+                row = await c.fetchrow(SQL.destination, destination)
+                if row is None:
+                    raise await _unknown(c, "destination", destination, SQL.destination_names)
+                if row["left_at"] is not None:
+                    raise NotAllowed(f"{destination} is not in the settings in force: nothing is written there.")
+                ((made, last, seen),) = await c.fetch(SQL.backfill, destination, last, since, BATCH)
+                if made:
+                    await note(c, by, "backfill", f"destination {destination}", {"leads": made})
+                    await c.execute(SQL.notify, DELIVER)
+            count += made
+        return count
 
     @asynccontextmanager
     async def step(self, by: By) -> AsyncIterator[PostgresActStep]:

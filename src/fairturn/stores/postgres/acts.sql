@@ -11,7 +11,7 @@ update rep set paused_at = clock_timestamp(), paused_by = $2, paused_reason = $3
 update rep set paused_at = null, paused_by = null, paused_reason = null where id = $1
 
 -- name: destination
-select id, paused_at, paused_by, paused_reason, blocked_until > clock_timestamp() as blocked
+select id, paused_at, paused_by, paused_reason, blocked_until > clock_timestamp() as blocked, left_at
 from destination where id = $1 for no key update
 
 -- name: destination_names
@@ -26,6 +26,24 @@ update destination
 set paused_at = null, paused_by = null, paused_reason = null, blocked_until = null, blocked_cause = null, failures = 0,
     failed_since = clock_timestamp()
 where id = $1
+
+-- name: backfill
+-- By lead, as route locks them. Behind everything that is new: the priority of bulk.
+with old as materialized (
+    select l.id, l.account_id from lead l
+    where l.id > $2 and l.merged_into is null and l.mode = 'live' and l.status in ('assigned', 'parked', 'held')
+      and ($3::timestamptz is null or l.created_at >= $3)
+      and not exists (select from change c where c.lead_id = l.id and c.destination_id = $1)
+    order by l.id
+    limit $4
+    for no key update
+), made as (
+    insert into change (lead_id, destination_id, state, version, owner_version, account_id, priority, first_event_at)
+    select id, $1, 'pending', 1, 1, account_id, 'bulk', clock_timestamp() from old
+    on conflict (lead_id, destination_id) do nothing
+    returning lead_id
+)
+select (select count(*) from made) as made, max(id) as last, count(*) as seen from old
 
 -- name: now
 select clock_timestamp()

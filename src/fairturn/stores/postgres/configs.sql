@@ -21,7 +21,12 @@ insert into rep (id) select unnest($1::text[]) on conflict (id) do nothing
 insert into pool (id) select unnest($1::text[]) on conflict (id) do nothing
 
 -- name: destinations
-insert into destination (id) select unnest($1::text[]) on conflict (id) do nothing
+-- One that comes back knows as little of the time between as a new one.
+with gone as (
+    update destination set left_at = clock_timestamp() where id <> all($1::text[]) and left_at is null
+)
+insert into destination as d (id) select unnest($1::text[])
+on conflict (id) do update set joined_at = clock_timestamp(), left_at = null where d.left_at is not null
 
 -- name: join
 insert into rotation (pool_id, rep_id, position)

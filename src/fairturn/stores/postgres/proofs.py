@@ -46,7 +46,7 @@ class PostgresSnapshot:
         balances: dict[str, dict[str, int]] = {}
         credits_of: dict[str, list[Credit]] = {}
         for row in await c.fetch(SQL.balances):
-            balances.setdefault(row["pool_id"], {})[row["rep_id"]] = row["balance"]
+            balances.setdefault(row["pool_id"], {})[row["rep_id"]] = int(row["balance"])
         for row in await c.fetch(SQL.credits):
             found = Credit(row["id"], row["rep_id"], row["kind"], row["opened_seq"])
             credits_of.setdefault(row["pool_id"], []).append(found)
@@ -112,5 +112,7 @@ def sent(row: Any) -> Sent:
         confirmed=bool(row["confirmed"]),
         record_id=row["record_id"],
         owner=row["owner"],
+        rep=row["rep_id"],
+        due=row["due"],
         email=email if isinstance(email, str) else None,
     )

@@ -20,14 +20,16 @@ select count(*) from assignment where kind = 'owner'
 
 -- name: answered
 -- Leads with an event of the time in question, as the older of those that proved to be one person.
-select l.id, l.status, l.fields -> 'email' ->> 0 as email, c.external_key, c.state, c.confirmed > 0 as confirmed,
-       c.record_id, c.record, w.owner
+select l.id, l.status, l.rep_id, l.fields -> 'email' ->> 0 as email, c.external_key, c.state,
+       c.confirmed > 0 as confirmed, c.record_id, c.record, w.owner, c.lead_id is not null or e.last_at >= d.joined_at as due
 from (
-    select distinct coalesce(l.merged_into, l.id) as id
+    select coalesce(l.merged_into, l.id) as id, max(e.received_at) as last_at
     from event e join lead l on l.id = e.lead_id
     where e.received_at >= $2 and e.state = 'routed'
+    group by 1
 ) e
 join lead l on l.id = e.id and l.mode = 'live'
+join destination d on d.id = $1
 left join change c on c.lead_id = l.id and c.destination_id = $1
 left join lateral (
     select owner from write

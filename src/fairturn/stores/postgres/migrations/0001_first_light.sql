@@ -122,7 +122,8 @@ create table rotation (
     pool_id     text not null references pool (id),
     rep_id      text not null references rep (id),
     position    integer not null,
-    balance     bigint not null default 0,                         -- share accrued - turns taken, in 1/(U·W) leads
+    -- Share accrued - turns taken, in 1/(U·W) leads. Heavy weights under a narrow filter pass 64 bits.
+    balance     numeric(60) not null default 0,
     settled     bigint,                                            -- pool.given as the rep's last settlement left it
     primary key (pool_id, rep_id),
     unique (pool_id, position)
@@ -180,6 +181,8 @@ create table destination (
     blocked_cause text,
     failures      integer not null default 0,                      -- requests failed in a row
     failed_since  timestamptz not null default 'epoch',        -- failed writes count towards the ceiling from here
+    joined_at     timestamptz not null default clock_timestamp(),  -- leads that changed since are written there
+    left_at       timestamptz,                                     -- it is not in the settings in force
     check ((paused_at is null) = (paused_by is null))
 );
 create sequence batch_id as bigint;
