@@ -63,12 +63,16 @@ def section(path: tuple[str, ...], command: Any) -> list[str]:
         "",
     ]
     lines += [*prose(command.help), ""]
-    rows = [row(param) for param in command.params if not param.hidden]
+    rows = [row(param) for param in sorted(command.params, key=is_option) if not param.hidden]
     if rows:
         lines += ["| option | meaning |", "| --- | --- |", *rows, ""]
     if command.epilog:
         lines += [command.epilog.replace("Example: ", "Example:\n\n```sh\n", 1) + "\n```", ""]
     return lines
+
+
+def is_option(param: Any) -> bool:
+    return not is_argument(param)
 
 
 def is_argument(param: Any) -> bool:
@@ -153,8 +157,8 @@ def config_page() -> str:
     lines += [
         "`fairturn.toml`, in TOML. `fairturn init` writes one that works; `fairturn check` names every fault with its",
         'line. Durations are text with a unit: `"2s"`, `"15m"`, `"24h"`, `"30d"`. Secrets are never in the file: a',
-        'setting that needs one holds `"env:NAME"` or `"file:path"`. Relative paths begin at the folder of the settings,',
-        "whatever folder a command is given in. Ids are small letters, digits, `_` and `-`.",
+        'setting that needs one holds `"env:NAME"` or `"file:path"`. Relative paths begin at the folder of the',
+        "settings, whatever folder a command is given in. Ids are small letters, digits, `_` and `-`.",
         "",
     ]
     for name, where in WHERE.items():

@@ -173,3 +173,23 @@ async def test_held_leads_are_tried_given_and_parked(shell: Open):
     assert audit["assignments"] == 4
     kinds = await run.world.fetch("select kind, reason from assignment where lead_id = $1", ids[0])
     assert [(row["kind"], row["reason"]) for row in kinds] == [("kept", "given by olga: knows them")]
+
+
+async def test_history_is_read_without_braces(shell: Open):
+    """What is kept beside an act is said in words; --json has it as it is stored."""
+    run = await shell()
+    await run("reps", "pause", "ann", "--reason", "ill", "--actor", "olga")
+    await run("reps", "resume", "ann", "--reason", "well again")
+    said = (await run("history", "rep ann")).out
+    assert "well again · paused since 20" in said
+    assert "by olga: ill" in said
+    assert "{" not in said
+    assert (await run("history", "rep zoe")).out.strip() == "Nothing yet of 'rep zoe'."
+
+
+async def test_a_list_for_a_name_that_is_not_there_says_so(shell: Open):
+    run = await shell()
+    said = (await run("leads", "list", "--rep", "anne")).out
+    assert said.startswith("No leads like that.")
+    assert "The settings have no rep 'anne'. Known: ann, bob, cid." in said
+    assert (await run("leads", "list", "--rep", "ann")).out.strip() == "No leads like that."

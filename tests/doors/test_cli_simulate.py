@@ -51,6 +51,23 @@ async def test_a_spreadsheet_is_read_by_its_headings_and_nothing_is_written(shel
     assert next(fate for fate in found["fates"] if fate["name"].startswith("Pat 0"))["rows"] == [1, 15]
     assert await run.world.value("select count(*) from lead") == 0
     assert await run.world.value("select count(*) from assignment where kind = 'turn'") == 0
+    said = (await run("simulate", export(tmp_path, 12))).out
+    assert "14 leads in 15 rows: 12 assigned" in said
+    assert [line.split() for line in said.splitlines() if line.startswith(("rest ", "own ", "big "))] == [
+        ["rest", "12"],
+        ["own", "1"],
+        ["big", "1"],
+    ]
+
+
+async def test_a_file_whose_columns_say_nothing_is_refused_with_what_to_do(shell: Open, tmp_path):
+    run = await shell()
+    file = tmp_path / "odd.csv"
+    file.write_text("Colour,Shape\nred,round\n")
+    said = (await run("simulate", str(file), code=2)).err
+    assert "odd.csv: no column of it is known as a field of a lead" in said
+    assert "It has: Colour, Shape" in said
+    assert "--source web" in said
 
 
 async def test_it_begins_where_the_rotation_stands(shell: Open, tmp_path):

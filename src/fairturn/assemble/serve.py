@@ -42,7 +42,7 @@ def _serve(config: Path, role: Role | None, host: str | None, port: int | None, 
     logs.configure(role or "serve")
     env = beside(config, os.environ)
     loaded = load_file(config, env)
-    for fault in loaded.faults:
+    for fault in () if places.HANDED_DOWN in env else loaded.faults:  # our parent has told them
         log.warning("settings", finding=str(fault))
     where = (host or loaded.settings.server.host, loaded.settings.server.port if port is None else port)
     uvloop.run(_serve_role(loaded, env, role, *where, actor) if role else _serve_all(loaded, env, *where, actor))
@@ -76,6 +76,7 @@ async def _serve_all(loaded: Loaded, env: Mapping[str, str], host: str, port: in
         await asyncio.wait(watching, return_when=asyncio.FIRST_EXCEPTION)
         stop.set()
         await asyncio.gather(*watching)
+    log.info("stopped")
 
 
 async def _apply(dsn: str, loaded: Loaded, actor: str) -> None:

@@ -51,7 +51,7 @@ def list_events(
 @group.command("retry", epilog="Example: fairturn events retry --all --source website --reason 'the mapping is mended'")
 def retry(
     *,
-    events: Annotated[list[str] | None, typer.Argument(help="Events, by id.", metavar="EVENT")] = None,
+    events: Annotated[list[str] | None, typer.Argument(help="Events, by id.", metavar="[EVENT]...")] = None,
     everything: Annotated[bool, typer.Option("--all", help="All that are set aside.")] = False,
     source: Source = None,
     reason: Because,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -29,7 +29,7 @@ def list_leads(
     config: Config = None,
     as_json: Json = False,
 ) -> None:
-    """Leads, newest first: who they are, whose they are, how long they have been here."""
+    """Leads, newest first: who they are, whose they are, and why."""
     from fairturn.operate import leads
     from fairturn.ports import LeadFilter
 
@@ -39,7 +39,7 @@ def list_leads(
         if as_json:
             paper.as_json(lines)
         elif not lines:
-            paper.say("No leads like that.")
+            paper.say("No leads like that.", *_unknown(op, pool, rep))
         else:
             paper.table(
                 ("Lead", "Name", "Company", "Status", "Rep", "Pool", "Why"),
@@ -60,6 +60,16 @@ def list_leads(
                 paper.whisper(f"There may be more: --before {lines[-1]['lead']}")
 
     run(config, work)
+
+
+def _unknown(op: Operator, pool: str | None, rep: str | None) -> Iterator[str]:
+    """A name that the settings do not have is rather a slip than somebody who left."""
+    if op.settings is None:
+        return
+    settings = op.settings.settings
+    for kind, name, known in (("pool", pool, settings.pools), ("rep", rep, settings.reps)):
+        if name is not None and name not in known:
+            yield f"The settings have no {kind} {name!r}. Known: {', '.join(known)}."
 
 
 @group.command("show", epilog="Example: fairturn leads show jane@acme.com")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-import orjson
 import typer
 
 from fairturn.cli import paper
@@ -30,7 +29,7 @@ def history(
         if as_json:
             paper.as_json([past.as_json(line) for line in lines])
         elif not lines:
-            paper.say("Nothing yet.")
+            paper.say(f"Nothing yet of {subject!r}." if subject else "Nothing yet.")
         else:
             paper.table(
                 ("When", "Who", "Act", "Why"),
@@ -39,11 +38,7 @@ def history(
                         paper.at(line.at),
                         line.actor,
                         f"{line.verb} {line.subject}",
-                        " ".join(
-                            part
-                            for part in (line.reason, orjson.dumps(line.detail).decode() if line.detail else None)
-                            if part
-                        ),
+                        " · ".join(part for part in (line.reason, past.in_words(line.detail)) if part),
                     )
                     for line in lines
                 ),

@@ -88,15 +88,19 @@ async def _rotation(config: Path | None, plans: list[Plan]) -> tuple[Mapping[str
 def _show(plan: Plan, found: Simulation) -> None:
     from fairturn.operate.simulate import quiet_reps
 
+    rows_said = f" in {paper.many(found.rows, 'row')}" if found.rows != len(found.fates) else ""
     paper.say(
-        f"{paper.many(len(found.fates), 'lead')}: {found.count('assigned'):,} assigned, {found.count('held'):,} held, "
-        f"{found.count('parked'):,} parked, {found.count('ignored'):,} ignored."
+        f"{paper.many(len(found.fates), 'lead')}{rows_said}: {found.count('assigned'):,} assigned, "
+        f"{found.count('held'):,} held, {found.count('parked'):,} parked, {found.count('ignored'):,} ignored."
     )
     rows = [(pool, rep, leads) for pool, counts in found.pools().items() for rep, leads in counts.items()]
     if rows:
         paper.table(("Pool", "Rep", "Leads"), rows, right=(2,))
     if quiet := quiet_reps(plan.settings, found):
         paper.say(f"Nothing for: {', '.join(quiet)}.")
+    if found.fates:
+        paper.say("")
+        paper.table(("Rule", "Leads"), found.rules().items(), right=(1,))
     nobody = [fate for fate in found.fates if fate.status in {"held", "ignored", "parked"}]
     if nobody:
         paper.say("", "Without a rep:")

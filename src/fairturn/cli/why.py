@@ -134,11 +134,18 @@ def _table(found: Why) -> None:
     paper.say("")
 
 
+def _shut(view: DestinationView) -> str | None:
+    """Why the destination as a whole is not sent to; None = it is."""
+    if view.state in {"open", "shadow"}:
+        return None
+    return f"{view.standing.id} is paused {view.cause}" if view.state == "paused" else view.cause
+
+
 def _written(found: Why, standings: dict[str, DestinationView]) -> Iterator[str]:
     from fairturn.operate.records import in_words, kept
 
     for write in found.story.writes:
-        company = f", with {write.records - 1} others" if write.records > 1 else ""
+        company = f", with {paper.many(write.records - 1, 'other')}" if write.records > 1 else ""
         said = {
             "written": f"written as {write.record_id}" + (" (new)" if write.created else ""),
             "same": "nothing new to write",
@@ -152,7 +159,7 @@ def _written(found: Why, standings: dict[str, DestinationView]) -> Iterator[str]
     for change in found.story.changes:
         view = standings.get(change.destination)
         if change.state == "pending":
-            cause = (view.cause if view and view.state not in {"open", "shadow"} else None) or change.cause
+            cause = (_shut(view) if view else None) or change.cause
             until = f", not before {paper.at(change.due_at)}" if change.due_at else ""
             waited = paper.ago(change.since)
             yield f"{change.destination}: a change waits for {waited}{until}: {cause or 'for its window'}."

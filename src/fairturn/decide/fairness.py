@@ -42,9 +42,9 @@ __all__ = [
 
 NO_MEMBERS = "the pool has no members"
 NO_WEIGHT = "every weight is 0"
-ALL_AWAY = "everyone in the pool is paused, away or at a cap"
+ALL_AWAY = "everyone in the pool is paused or has weight 0"
 NO_MATCH = "no member matches the rule's filter"
-MATCH_AWAY = "every member who matches the rule's filter is paused, away or at a cap"
+MATCH_AWAY = "every member who matches the rule's filter is paused or has weight 0"
 MATCH_NO_WEIGHT = "every member who matches the rule's filter has weight 0"
 
 

@@ -73,10 +73,12 @@ def path(expression: str, key: str = "") -> Path:
     try:
         compiled = jmespath.compile(expression)
     except (exceptions.JMESPathError, RecursionError, ValueError) as error:
-        what = " ".join(str(error).split("\n")[0].split()) or type(error).__name__
+        what = " ".join(str(error).split("\n")[0].split()).removesuffix(", for expression:").rstrip(":")
+        what = what.removeprefix("Invalid jmespath expression: ") or type(error).__name__
         fault = Fault(
             f"{expression!r} is not a JMESPath expression ({what})",
-            'Write a name (email), a way (person.email) or, for a name with blanks or dots, "First Name" in quotes.',
+            "Write a name (email), a way (person.email) or, for a name with blanks or dots, '\"First Name\"' with both "
+            "kinds of quotes.",
             key=key or None,
         )
         raise ConfigError((fault,)) from None

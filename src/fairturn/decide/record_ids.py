@@ -26,6 +26,11 @@ def is_record_id(text: str) -> bool:
     return bool(RECORD_ID.fullmatch(text)) and (len(text) == 15 or suffix(text[:15]) == text[15:].upper())
 
 
+def may_own(text: str) -> bool:
+    """The id of a queue or a user."""
+    return is_record_id(text) and text[:3] in {"00G", "005"}
+
+
 def long_form(text: str) -> str:
     """The 18-character form of an id. Raises ValueError for what is none."""
     if not is_record_id(text):

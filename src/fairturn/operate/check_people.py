@@ -9,9 +9,11 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from fairturn.config import Settings
 from fairturn.decide.complaints import closest
-from fairturn.decide.record_ids import is_record_id, long_form
+from fairturn.decide.record_ids import is_record_id, long_form, may_own
 from fairturn.errors import Fault
 from fairturn.operate.loaded import Loaded
+
+QUEUE = "Copy it from the queue's address: a queue's begins with 00G, a user's with 005, 15 or 18 characters"
 
 
 def judge(loaded: Loaded) -> Iterator[Fault]:
@@ -201,7 +203,5 @@ def judge_owner(loaded: Loaded, key: str, destination: str, owner: str) -> Itera
         )
     elif not owner.strip():
         yield loaded.fault(key, "the queue is empty", "Write the id of a queue or a user, or take the entry out")
-    elif known[destination].type == "salesforce" and not (is_record_id(owner) and owner[:3] in {"00G", "005"}):
-        message = f'"{owner[:40]}" is no id of a queue or user in Salesforce'
-        remedy = "Copy it from the queue's address: a queue's begins with 00G, a user's with 005, 15 or 18 characters"
-        yield loaded.fault(key, message, remedy)
+    elif known[destination].type == "salesforce" and not may_own(owner):
+        yield loaded.fault(key, f'"{owner[:40]}" is no id of a queue or user in Salesforce', QUEUE)

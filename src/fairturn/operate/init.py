@@ -41,7 +41,7 @@ HEAD: Final = """\
 [organisation]
 name = "My company"
 timezone = "UTC"                    # such as "Europe/Berlin"
-own_domains = {own_domains}   # leads from these are colleagues: ["acme.com", "acme.de"]
+own_domains = {own_domains}                    # leads from these are colleagues: ["acme.com", "acme.de"]
 competitors = []                    # leads from these learn nothing: ["rival.com"]
 """
 SOURCE: Final = """
@@ -227,7 +227,7 @@ Country = "country"
 """
 SALESFORCE: Final = """\
 # "shadow" does everything but send, and keeps what it would have sent. When it looks right: give the reps their ids,
-# write mode = "live", and `fairturn check --crm` asks Salesforce itself.
+# write mode = "live" and start again; then `fairturn reconcile` asks Salesforce what it has.
 #
 # In Salesforce: a connected app with the client credentials flow, and on Lead a text field Fairturn_Id__c that is
 # unique and an external id: by it a retry finds the record that the first try made.

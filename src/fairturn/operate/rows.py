@@ -43,7 +43,17 @@ def read_rows(path: Path, plan: Plan, source: str | None, now: datetime) -> list
     starting = [name for name, row in plan.settings.sources.items() if row.starts]
     name = source or (starting[0] if len(starting) == 1 else "file")
     mapper = plan.mappers[name] if source else _best(payloads, plan, starting, now)
-    return [_row(number, name, mapper, payload, now) for number, payload in enumerate(payloads, 1)]
+    rows = [_row(number, name, mapper, payload, now) for number, payload in enumerate(payloads, 1)]
+    if source is None and rows and not any(row.mapped for row in rows):
+        raise _refused(path, "no column of it is known as a field of a lead", _remedy(payloads, plan))
+    return rows
+
+
+def _remedy(payloads: Sequence[object], plan: Plan) -> str:
+    names = dict.fromkeys(str(name) for payload in payloads[:LOOK] if isinstance(payload, Mapping) for name in payload)
+    there = ", ".join(list(names)[:20]) or "none"
+    sources = " or ".join(f"--source {one}" for one in plan.settings.sources)
+    return f"It has: {there}. Call the address's Email, or read it as what a source is sent: {sources}"
 
 
 def read_payloads(path: Path) -> list[object]:

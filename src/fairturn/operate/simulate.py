@@ -58,19 +58,27 @@ class Simulation:
                 counts.setdefault(fate.pool, Counter())[fate.rep] += 1
         return {pool: dict(count.most_common()) for pool, count in sorted(counts.items())}
 
+    def rules(self) -> dict[str, int]:
+        """Rule -> leads that it decided, most first."""
+        return dict(Counter(fate.rule for fate in self.fates if fate.rule).most_common())
+
+    @property
+    def rows(self) -> int:
+        return sum(len(fate.rows) for fate in self.fates) + len(self.problems)
+
     def count(self, status: str) -> int:
         return sum(fate.status == status for fate in self.fates)
 
     def as_json(self) -> dict[str, object]:
         return {
-            "rows": sum(len(fate.rows) for fate in self.fates) + len(self.problems),
+            "rows": self.rows,
             "leads": len(self.fates),
             "assigned": self.count("assigned"),
             "held": self.count("held"),
             "parked": self.count("parked"),
             "ignored": self.count("ignored"),
             "pools": self.pools(),
-            "rules": dict(Counter(fate.rule for fate in self.fates if fate.rule).most_common()),
+            "rules": self.rules(),
             "problems": {str(row): problem for row, problem in self.problems.items()},
             "fates": [fate.as_json() for fate in self.fates],
         }
