@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import sys
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args, get_origin
@@ -115,7 +116,8 @@ def default(param: Any) -> str:
 
 
 def prose(text: str | None) -> list[str]:
-    return (text or "").strip().splitlines()
+    parts = (" ".join(part.split()) for part in (text or "").split("\n\n"))
+    return [line for part in parts for line in (*textwrap.wrap(part, 120, break_long_words=False), "")][:-1]
 
 
 def escape(text: str) -> str:

@@ -59,7 +59,17 @@ app.add_typer(failed.group, name="failed", rich_help_panel=ACT)
 app.add_typer(events.group, name="events", rich_help_panel=ACT)
 app.add_typer(destinations.group, name="destinations", rich_help_panel=ACT)
 app.add_typer(database.group, name="db", rich_help_panel=KEEP)
-_command(setup.version, "fairturn version", KEEP)
+_command(setup.version, "fairturn version", BEGIN)
+
+
+def _flow(words: str | None) -> str:
+    """Paragraphs without the line breaks of the source, so that a terminal of any width breaks them where it ends."""
+    return "\n\n".join(" ".join(part.split()) for part in (words or "").split("\n\n"))
+
+
+for _typer in (app, *(found.typer_instance for found in app.registered_groups)):
+    for _info in _typer.registered_commands if _typer is not None else ():
+        _info.help = _flow(_info.callback.__doc__ if _info.callback else None)
 
 
 def main() -> None:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from fairturn.model import Story
 
 group = typer.Typer(help="Leads: list, show.", no_args_is_help=True)
+LEAD = "An e-mail address, the lead's number, a CRM record's id, or a source's own id."
 Status = Literal["waiting", "held", "assigned", "parked", "ignored"]
 
 
@@ -74,7 +75,7 @@ def _unknown(op: Operator, pool: str | None, rep: str | None) -> Iterator[str]:
 
 @group.command("show", epilog="Example: fairturn leads show jane@acme.com")
 def show(
-    lead: Annotated[str, typer.Argument(help="An e-mail address, a number, a CRM record's id, a source's own id.")],
+    lead: Annotated[str, typer.Argument(help=LEAD, metavar="LEAD")],
     config: Config = None,
     as_json: Json = False,
 ) -> None:

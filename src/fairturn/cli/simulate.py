@@ -24,7 +24,7 @@ SHOWN = 40  # lines of a list; --json has them all
 
 
 def simulate(
-    leads: Annotated[Path, typer.Argument(help="CSV with headings, or JSON objects: .jsonl, .json.")],
+    leads: Annotated[Path, typer.Argument(help="CSV with headings, or JSON objects: .jsonl, .json.", metavar="LEADS")],
     *,
     config: Config = None,
     against: Annotated[Path | None, typer.Option(metavar="G", help="Other settings to compare with.")] = None,

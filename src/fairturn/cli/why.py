@@ -20,7 +20,7 @@ LEAD = "An e-mail address, the lead's number, a CRM record's id, or a source's o
 
 
 def why(
-    lead: Annotated[str, typer.Argument(help=LEAD)],
+    lead: Annotated[str, typer.Argument(help=LEAD, metavar="LEAD")],
     config: Config = None,
     as_json: Json = False,
 ) -> None:
