@@ -23,7 +23,6 @@ from fairturn.model import (
     By,
     DestinationStanding,
     Event,
-    EventLine,
     FailedWrite,
     HistoryLine,
     Key,
@@ -284,16 +283,6 @@ class Reads(Protocol):
 
     async def pools(self, shapes: Mapping[str, PoolShape]) -> Mapping[str, PoolFacts]:
         """As they stand, without a lock: for reckoning what would happen."""
-
-
-class Asides(Protocol):
-    """Events that made no lead."""
-
-    async def events(self, states: Sequence[str], source: str | None, limit: int) -> Sequence[EventLine]:
-        """Newest first."""
-
-    async def again(self, events: Sequence[bytes] | None, source: str | None, by: By) -> int:
-        """Those set aside are to be routed again (None = all of them). Returns how many; others are not touched."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Protocol
 
 from fairturn.errors import NotFound
 from fairturn.model import By, EventLine
-from fairturn.ports import Asides
 
 STATES = {"aside": "quarantined", "waiting": "waiting", "expired": "expired"}
 ID = re.compile(r"[0-9a-f]{32}")
+
+
+class Asides(Protocol):
+    """Events that made no lead."""
+
+    async def events(self, states: Sequence[str], source: str | None, limit: int) -> Sequence[EventLine]:
+        """Newest first."""
+
+    async def again(self, events: Sequence[bytes] | None, source: str | None, by: By) -> int:
+        """Those set aside are to be routed again (None = all of them). Returns how many; others are not touched."""
 
 
 async def events(asides: Asides, state: str, source: str | None = None, limit: int = 100) -> Sequence[EventLine]:

@@ -11,7 +11,7 @@ SQL = statements("asides")
 
 
 class PostgresAsides:
-    """Implements ports.Asides."""
+    """Implements operate.events.Asides."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
