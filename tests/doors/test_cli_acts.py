@@ -9,6 +9,7 @@ from fairturn.model import By
 from fairturn.ports import FailedFilter
 from fairturn.stores.postgres.acts import PostgresActs
 from tests.doors.commands import Open, Shell, lead, shells
+from tests.flow.world import config
 
 
 @pytest.fixture
@@ -193,3 +194,16 @@ async def test_a_list_for_a_name_that_is_not_there_says_so(shell: Open):
     assert said.startswith("No leads like that.")
     assert "The settings have no rep 'anne'. Known: ann, bob, cid." in said
     assert (await run("leads", "list", "--rep", "ann")).out.strip() == "No leads like that."
+
+
+async def test_a_queue_by_its_name_is_refused_where_an_id_is_wanted(shell: Open):
+    """Salesforce would refuse the write, after the lead was parked under a queue that there is not."""
+    crm = '[destinations.sf]\ntype = "salesforce"\nmode = "shadow"\nurl = "https://acme.my.salesforce.com"\n'
+    crm += 'map = { LastName = "last_name", Company = "company" }\n'
+    run = await shell(config(more=crm))
+    for rep in ("ann", "bob", "cid"):
+        await run("reps", "pause", rep, "--reason", "closed")
+    await run.world.route(lead(0))
+    refused = await run("holds", "release", "p0@c0.com", "--park", "Competitors", "--reason", "x", code=2)
+    assert '"Competitors" is no id of a queue or user in Salesforce. Copy it from the queue\'s address' in refused.err
+    assert await run.world.value("select status from lead") == "held"

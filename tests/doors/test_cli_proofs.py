@@ -363,6 +363,32 @@ async def test_leads_older_than_a_destination_are_no_loss_and_are_written_on_dem
     assert await run.world.value("select count(*) from destination where left_at is not null") == 0
 
 
+async def test_leads_of_the_days_in_shadow_are_no_loss_and_are_written_on_demand(shell: Open, org, monkeypatch):
+    """Recorded and never sent: no list has them, so reconcile must tell of them, and a backfill sends them."""
+    monkeypatch.setenv("SF_ID", "crmsim-client")
+    monkeypatch.setenv("SF_SECRET", "crmsim-secret")
+    run = await salesforce(shell, org)
+    await run.world.route(*(lead(n) for n in range(3)))
+    await run.world.fetch(
+        """with b as (insert into batch (destination_id, holder, deadline, records, settled_at, shadow)
+                      values ('sf', gen_random_uuid(), now(), 1, now(), true) returning id),
+           w as (insert into write (batch_id, lead_id, destination_id, version, oldest_event_at, outcome, answered_at)
+                 select b.id, c.lead_id, 'sf', c.version, now(), 'shadow', now()
+                 from b cross join change c where c.destination_id = 'sf')
+           update change set state = 'done', sent_version = version, first_event_at = null
+           where destination_id = 'sf'"""
+    )
+    await run.world.route(lead(7))
+    found = (await run("reconcile", "--json")).json
+    assert (found["checked"], found["never_due"], found["waiting"], found["listed"]) == (4, {"sf": 3}, 1, 0)
+    assert "or while it was in shadow" in (await run("reconcile")).out
+    assert (await run("destinations", "backfill", "sf", "--reason", "live", "--json")).json["leads"] == 3
+    assert (await run("destinations", "backfill", "sf", "--reason", "live", "--json")).json["leads"] == 0
+    rows = await run.world.fetch("select owner_version > owner_confirmed as owned, state from change order by lead_id")
+    assert {tuple(row) for row in rows if row["state"] == "pending"} == {(True, "pending")}
+    assert (await run("reconcile", "--json")).json["waiting"] == 4
+
+
 async def test_a_secret_that_is_missing_or_refused_is_said_without_it(shell: Open, org, monkeypatch):
     """Case 123."""
     run = await salesforce(shell, org)

@@ -102,7 +102,7 @@ def backfill(
     config: Config = None,
     as_json: Json = False,
 ) -> None:
-    """Write leads to a CRM that was added after they came. Without this it gets only what is new or changes.
+    """Write leads to a CRM that was added, or left shadow mode, after they came; it gets only new ones otherwise.
 
     They go with their owners, behind everything that is new. Doing it twice does nothing the second time.
     """

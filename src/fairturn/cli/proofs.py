@@ -95,8 +95,9 @@ def _compared(found: Reconciled, since: str) -> None:
     )
     for name, count in found.never_due.items():
         paper.say(
-            f"{paper.many(count, 'lead')} came before {name} was in the settings and did not change since, so nothing "
-            f"was due there. To write them too: fairturn destinations backfill {name} --since {since} --reason '...'"
+            f"{paper.many(count, 'lead')} came before {name} was in the settings, or while it was in shadow, and did "
+            "not change since, so nothing was due there. To write them too: fairturn destinations backfill "
+            f"{name} --since {since} --reason '...'"
         )
 
 

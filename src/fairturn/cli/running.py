@@ -86,6 +86,8 @@ async def _run(config: Path | None, work: Callable[[Operator], Awaitable[T]]) ->
             whisper(
                 f"note: {op.found.path} does not stand ({count} findings; see `fairturn check`); its database does."
             )
+        if op.found.path is None:  # in the wrong folder one reads, and changes, another database than one thinks
+            whisper(f"note: no fairturn.toml here and no --config, so this is {op.found.place.shown}.")
         return await work(op)
 
 

@@ -8,10 +8,12 @@ from dataclasses import dataclass, replace
 from fairturn.decide.drafts import Draft, from_lead
 from fairturn.decide.fairness import assign
 from fairturn.decide.pool import Fold, Waiting
+from fairturn.decide.record_ids import may_own
 from fairturn.errors import NotAllowed, NotFound, StaleConfig
 from fairturn.flow.plan import Plan
 from fairturn.flow.route import route_held
 from fairturn.model import By, LeadLine
+from fairturn.operate.check_people import QUEUE
 from fairturn.operate.leads import standing
 from fairturn.ports import Acts, ActStep, LeadFilter, LeadWrite, Reads, Routed
 
@@ -66,7 +68,9 @@ async def give(acts: Acts, plan: Plan, leads: Sequence[int], rep: str, by: By) -
 
 
 async def park(acts: Acts, plan: Plan, leads: Sequence[int], queue: str, by: By) -> Released:
-    """Written to the CRM under this queue (or user), without taking a turn."""
+    """Written to the CRM under this queue (or user), without taking a turn. Raises NotAllowed for no such id."""
+    if any(d.type == "salesforce" for d in plan.settings.destinations.values()) and not may_own(queue):
+        raise NotAllowed(f'"{queue[:40]}" is no id of a queue or user in Salesforce. {QUEUE}.')
     reason = f"parked by {by.actor}" + (f": {by.reason}" if by.reason else "")
     async with acts.step(by) as step:
         drafts = await _held(step, leads)

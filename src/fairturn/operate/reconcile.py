@@ -19,7 +19,8 @@ Key = Callable[[str], str]
 class Reconciled:
     """One row per finding; `waiting` are on their way, `listed` stand in a list that a person sees.
 
-    `never_due`: nothing was heard of them since the destination joined the settings, so nothing was to be written.
+    `never_due`: nothing was heard of them since the destination joined the settings or left shadow mode, so nothing was
+    to be written.
     """
 
     checked: int = 0
@@ -137,7 +138,7 @@ def _absent(result: Reconciled, destination: str, lead: Sent, row: dict[str, obj
         result.missing.append(row | {"why": f"the CRM confirmed it as {lead.record_id}, and does not have it now"})
     elif lead.state in {"pending", "in_flight"}:
         result.waiting += 1
-    elif not lead.due and lead.state in {"assigned", "parked", "held"}:
+    elif not lead.due and lead.state in {"assigned", "parked", "held", "done"}:
         result.never_due[destination] = result.never_due.get(destination, 0) + 1
     elif lead.state in {"failed", "done", "held", "waiting", "ignored"}:
         result.listed += 1  # failed, dropped with a row of history, held, or put aside by a rule

@@ -28,19 +28,26 @@ set paused_at = null, paused_by = null, paused_reason = null, blocked_until = nu
 where id = $1
 
 -- name: backfill
--- By lead, as route locks them. Behind everything that is new: the priority of bulk.
+-- By lead, as route locks them: those that were never due there, and those that were only kept in shadow. Behind
+-- everything that is new: the priority of bulk.
 with old as materialized (
     select l.id, l.account_id from lead l
     where l.id > $2 and l.merged_into is null and l.mode = 'live' and l.status in ('assigned', 'parked', 'held')
       and ($3::timestamptz is null or l.created_at >= $3)
-      and not exists (select from change c where c.lead_id = l.id and c.destination_id = $1)
+      and not exists (select from change c where c.lead_id = l.id and c.destination_id = $1
+                      and not (c.state = 'done' and c.confirmed = 0 and (
+                          select w.outcome from write w
+                          where w.lead_id = l.id and w.destination_id = $1 and w.answered_at is not null
+                          order by w.batch_id desc limit 1) is not distinct from 'shadow'))
     order by l.id
     limit $4
     for no key update
 ), made as (
     insert into change (lead_id, destination_id, state, version, owner_version, account_id, priority, first_event_at)
     select id, $1, 'pending', 1, 1, account_id, 'bulk', clock_timestamp() from old
-    on conflict (lead_id, destination_id) do nothing
+    on conflict (lead_id, destination_id) do update
+    set state = 'pending', priority = 'bulk', first_event_at = clock_timestamp()
+    where change.state = 'done' and change.confirmed = 0
     returning lead_id
 )
 select (select count(*) from made) as made, max(id) as last, count(*) as seen from old

@@ -21,7 +21,9 @@ select count(*) from assignment where kind = 'owner'
 -- name: answered
 -- Leads with an event of the time in question, as the older of those that proved to be one person.
 select l.id, l.status, l.rep_id, l.fields -> 'email' ->> 0 as email, c.external_key, c.state,
-       c.confirmed > 0 as confirmed, c.record_id, c.record, w.owner, c.lead_id is not null or e.last_at >= d.joined_at as due
+       c.confirmed > 0 as confirmed, c.record_id, c.record, w.owner,
+       case when c.state = 'done' and c.confirmed = 0 and coalesce(t.trial, false) then false
+            else c.lead_id is not null or e.last_at >= d.joined_at end as due
 from (
     select coalesce(l.merged_into, l.id) as id, max(e.received_at) as last_at
     from event e join lead l on l.id = e.lead_id
@@ -36,4 +38,9 @@ left join lateral (
     where lead_id = l.id and destination_id = $1 and owner is not null and outcome = 'written'
     order by batch_id desc limit 1
 ) w on true
+left join lateral (
+    select outcome = 'shadow' as trial from write
+    where lead_id = l.id and destination_id = $1 and answered_at is not null
+    order by batch_id desc limit 1
+) t on true
 order by l.id
