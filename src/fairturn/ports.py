@@ -91,6 +91,7 @@ class PoolShape:
     sticky: float  # seconds; 0 = off
     counts: bool
     max_debt: int
+    behind: int = 0  # of the pool's held leads the turn looks at those after this one
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +174,8 @@ class Router(Protocol):
     async def keeps_owner(self, lead: int) -> bool:
         """Whether no destination may move the lead: one did before, or its owner was named to a caller who waited."""
 
+    async def orphans(self, pools: Sequence[str], rules: Sequence[str], limit: int) -> Sequence[int]: ...
+
     async def pools_to_serve(self, chains: Mapping[str, Sequence[str]]) -> Sequence[str]:
         """Pools with held leads, and somebody not paused in the pool or one it falls back to (`chains`)."""
 
@@ -238,9 +241,6 @@ class Broom(Protocol):
 
     async def purge_events(self, older_than: float, limit: int) -> int:
         """Rows of events older than this many seconds go."""
-
-
-# ---- for people: pages and commands -------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

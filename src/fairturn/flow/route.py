@@ -10,6 +10,7 @@ from fairturn.decide.addresses import derived
 from fairturn.decide.drafts import Draft, from_lead, higher, must_wait, place
 from fairturn.decide.matching import Group, account_keys, group
 from fairturn.decide.merging import incoming, merge, plain
+from fairturn.flow import turns
 from fairturn.flow.plan import Plan
 from fairturn.flow.reading import Read, address, read
 from fairturn.flow.turns import GiveBack, take_turns
@@ -76,9 +77,30 @@ async def route_due(step: RouteStep, plan: Plan, taken: Taken) -> int:
     return len(drafts)
 
 
-async def route_held(step: RouteStep, plan: Plan, pools: Sequence[str]) -> int:
-    """A turn for the held leads of these pools alone: somebody is back. Returns how many leads got an owner."""
-    return await _turn_and_write(step, plan, [], [pool for pool in pools if pool in plan.shapes])
+@dataclass(frozen=True, slots=True)
+class Served:
+    """What one turn did for held leads."""
+
+    given: int  # leads that got an owner
+    more: Mapping[str, int]  # pool -> the last lead looked at, where there may be more behind it
+    moved: frozenset[str]  # pools whose leads got an owner
+
+
+async def route_held(
+    step: RouteStep, plan: Plan, pools: Sequence[str], behind: Mapping[str, int] | None = None
+) -> Served:
+    """A turn for the held leads of these pools alone: somebody is back."""
+    known = [pool for pool in pools if pool in plan.shapes]
+    looked = await _turn_and_write(step, plan, [], known, behind=behind)
+    by_pool: dict[str, list[Draft]] = {}
+    for draft in looked:
+        if draft.before is not None and draft.before.pool in known:
+            by_pool.setdefault(draft.before.pool, []).append(draft)
+    return Served(
+        given=sum(draft.moved for draft in looked),
+        more={pool: drafts[-1].id for pool, drafts in by_pool.items() if len(drafts) >= turns.HELD},
+        moved=frozenset(pool for pool, drafts in by_pool.items() if any(draft.moved for draft in drafts)),
+    )
 
 
 async def route_again(step: RouteStep, plan: Plan, lead: int, rep: str, reason: str) -> bool:
@@ -87,15 +109,21 @@ async def route_again(step: RouteStep, plan: Plan, lead: int, rep: str, reason: 
     if draft.status != "assigned" or draft.rep != rep or draft.pool is None or draft.pool not in plan.shapes:
         return False
     back = GiveBack(draft.pool, rep, lead, reason)
-    draft.status, draft.rep, draft.values = "routing", None, plain(draft.fields)
+    draft.status, draft.rep, draft.values = "routing", None, turns.values_of(plan, draft)
     await _turn_and_write(step, plan, [draft], (), [back])
     return True
 
 
 async def _turn_and_write(
-    step: RouteStep, plan: Plan, drafts: list[Draft], pools: Sequence[str], returns: Sequence[GiveBack] = ()
-) -> int:
-    folds, held = await take_turns(step, plan, drafts, returns, pools)
+    step: RouteStep,
+    plan: Plan,
+    drafts: list[Draft],
+    pools: Sequence[str],
+    returns: Sequence[GiveBack] = (),
+    behind: Mapping[str, int] | None = None,
+) -> list[Draft]:
+    """The held leads that were looked at."""
+    folds, held = await take_turns(step, plan, drafts, returns, pools, behind)
     touched = [draft for draft in drafts + held if draft.dirty]
     if touched:
         await step.write(
@@ -107,7 +135,7 @@ async def _turn_and_write(
                 rules={draft.id: draft.rule for draft in touched if draft.rule},
             )
         )
-    return sum(draft.moved for draft in touched)
+    return held
 
 
 async def _sort(step: RouteStep, reads: Sequence[Read], leads: Mapping[bytes, int]) -> Sorted:
@@ -201,7 +229,7 @@ async def _judge(step: RouteStep, plan: Plan, drafts: Sequence[Draft], taken: Ta
     for draft in drafts:
         if not draft.open or must_wait(draft, plan.settings.sources.get(draft.source), taken.now):
             continue
-        if draft.status == "held" and draft.pool in plan.shapes:
+        if draft.status == "held" and draft.pool in plan.shapes and draft.rule in plan.by_id:
             draft.status = "routing"
             continue
         rule = plan.rules.decide(draft.values, draft.source, taken.paused)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 
 import structlog
 
 from fairturn.errors import (
+    ConfigError,
     Contended,
     FairturnError,
     StaleConfig,
@@ -17,12 +19,13 @@ from fairturn.errors import (
     Unstorable,
 )
 from fairturn.flow.plan import Plan, Plans
-from fairturn.flow.route import route_again, route_due, route_events, route_held
+from fairturn.flow.route import Served, route_again, route_due, route_events, route_held
 from fairturn.model import Assigned
 from fairturn.ports import OWNER_REFUSED, Journal, Router, RouteStep, Taken, Wake
 
 log = structlog.get_logger(__name__)
 TRIES = 8  # of a transaction that met another station: deadlock, merged lead, new config
+PAGES = 4  # of held leads behind the head of each pool's list, that one poll looks at
 POLL = 1.0  # seconds without a wake-up; losing one costs no more than this
 OUTAGE = 0.5  # seconds before the next try when PostgreSQL is away
 
@@ -37,6 +40,8 @@ class RouteStation:
         self._plans = plans
         self._batch = batch
         self._stopping = asyncio.Event()
+        self._behind: Mapping[str, int] = {}  # pool -> the held lead that was looked at last
+        self._settled = 0  # version of the settings whose orphans were looked for
 
     async def run(self, wake: Wake) -> None:
         """Until `stop`. Never raises for what the store does: an outage is waited out."""
@@ -47,7 +52,7 @@ class RouteStation:
                 busy = await self.route() + await self.serve_due()
                 if (now := loop.time()) >= look:
                     # A held lead that its filter keeps back is looked at once a poll, not once a batch.
-                    busy += await self.serve_held()
+                    busy += await self.serve_held() + await self._serve_new_settings()
                     look = now + POLL
             except StoreUnavailable as error:
                 log.warning("route.store_unavailable", error=str(error))
@@ -75,8 +80,8 @@ class RouteStation:
             await self._transact(act, only=only)
         except Unstorable as error:
             await self._one_by_one(seen, error)
-        except (StoreError, StaleLead):
-            raise  # the store's trouble, not the events': they wait
+        except (StoreError, StaleLead, ConfigError):
+            raise  # the store's trouble, or that of settings which we cannot read; not the events': they wait
         except Exception as error:  # noqa: BLE001  # whatever one event did to us, its neighbours must not pay
             await self._one_by_one(seen, error)
         return len(seen)
@@ -104,11 +109,54 @@ class RouteStation:
         names = await self._router.pools_to_serve(chains) if pools is None else pools
         if not names:
             return 0
+        head = await self._serve(names)
+        given = head.given
+        # Leads that wait for a rep who is away fill the head of the list: those behind it have to be reached all the
+        # same. Where the head moved, order asks for what follows it; where it did not, we go on where we were.
+        self._behind = {
+            pool: last if pool in head.moved else max(last, self._behind.get(pool, 0))
+            for pool, last in head.more.items()
+        }
+        for _ in range(PAGES):
+            if not self._behind:
+                break
+            page = await self._serve(list(self._behind), self._behind)
+            given += page.given
+            self._behind = dict(page.more)
+        return given
+
+    async def _serve(self, names: Sequence[str], behind: Mapping[str, int] | None = None) -> Served:
+        served = Served(0, {}, frozenset())
 
         async def act(step: RouteStep, plan: Plan, _: Taken) -> int:
-            return await route_held(step, plan, names)
+            nonlocal served
+            served = await route_held(step, plan, names, behind)
+            return served.given
 
-        return await self._transact(act, take=False)
+        await self._transact(act, take=False)
+        return served
+
+    async def serve_orphans(self) -> int:
+        """Held leads whose pool or rule has left the settings: the rules decide anew. Returns how many there were."""
+        plan = self._plans.current
+        orphans = await self._router.orphans(tuple(plan.shapes), tuple(plan.by_id), self._batch)
+
+        async def act(step: RouteStep, plan: Plan, taken: Taken) -> int:
+            return await route_due(step, plan, replace(taken, due=tuple(orphans)))
+
+        if orphans:
+            await self._transact(act, take=False)
+        return len(orphans)
+
+    async def _serve_new_settings(self) -> int:
+        """A walk over all that is held, so once per version of the settings, not once per poll."""
+        version = self._plans.current.version
+        if self._settled == version:
+            return 0
+        if seen := await self.serve_orphans():
+            return seen
+        self._settled = version
+        return 0
 
     async def owner_refused(self, rep: str, lead: int, message: str) -> bool:
         """A destination says that this rep cannot own records: out of every pool, and the lead to the next, once.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from fairturn.decide.addresses import derived
 from fairturn.decide.drafts import Draft, from_lead
 from fairturn.decide.eligibility import eligible
 from fairturn.decide.fairness import after, assign, give_back
@@ -12,6 +13,8 @@ from fairturn.decide.merging import plain
 from fairturn.decide.pool import GIVES, Fold, PoolFacts, Waiting
 from fairturn.errors import StaleConfig
 from fairturn.flow.plan import Plan
+from fairturn.flow.reading import address
+from fairturn.model import FieldValue
 from fairturn.ports import Routed, RouteStep, Turn
 
 HELD = 1000  # held leads of one pool that one turn looks at
@@ -28,9 +31,18 @@ class GiveBack:
 
 
 async def take_turns(
-    step: RouteStep, plan: Plan, drafts: Sequence[Draft], returns: Sequence[GiveBack], pools: Iterable[str] = ()
+    step: RouteStep,
+    plan: Plan,
+    drafts: Sequence[Draft],
+    returns: Sequence[GiveBack],
+    pools: Iterable[str] = (),
+    behind: Mapping[str, int] | None = None,
 ) -> tuple[dict[str, Fold], list[Draft]]:
-    """Assign what is routing, and what was held. Returns the folds to write and the held leads that were touched."""
+    """Assign what is routing, and what was held (`behind`: pool -> the held lead behind which to begin).
+
+    Returns the folds to write and the held leads that were looked at. One whose rule is gone is not: the rules have to
+    decide anew, and until then its filter is not known.
+    """
     routing = [draft for draft in drafts if draft.status == "routing"]
     # A pool that has left the settings has no rotation to give a turn back to.
     returns = [back for back in returns if back.pool in plan.shapes]
@@ -38,19 +50,28 @@ async def take_turns(
     order = plan.with_fallbacks(wanted)
     accounts = sorted({draft.account for draft in routing if draft.account is not None})
     back = [one.lead for one in returns]
-    turn = await step.turn({pool: plan.shapes[pool] for pool in order}, accounts, HELD, back)
+    shapes = {pool: replace(plan.shapes[pool], behind=(behind or {}).get(pool, 0)) for pool in order}
+    turn = await step.turn(shapes, accounts, HELD, back)
     if turn.config != plan.version:
         msg = f"decided with config {plan.version}, {turn.config} is in force"
         raise StaleConfig(msg)
     if returns:
         await _give_back(step, plan, turn, returns)
-        turn = await step.turn({pool: plan.shapes[pool] for pool in order}, accounts, HELD)
+        turn = await step.turn(shapes, accounts, HELD)
     known = {draft.id for draft in drafts}
     held = [from_lead(lead) for pool in order for lead in turn.held.get(pool, ()) if lead.id not in known]
-    for draft in held:
-        draft.status, draft.values = "routing", dict(plain(draft.fields))
-    folds = fold_pools(plan, order, turn.pools, held + sorted(routing, key=lambda draft: draft.before is None))
+    able = [draft for draft in held if draft.rule is None or draft.rule in plan.by_id]
+    for draft in able:
+        draft.status, draft.values = "routing", values_of(plan, draft)
+    folds = fold_pools(plan, order, turn.pools, able + sorted(routing, key=lambda draft: draft.before is None))
     return folds, held
+
+
+def values_of(plan: Plan, draft: Draft) -> dict[str, FieldValue]:
+    """As the rule's filter sees them; what is worked out only where a filter asks, since a thousand may be held."""
+    values = plain(draft.fields)
+    rule = plan.by_id.get(draft.rule or "")
+    return {**values, **derived(address(plan.settings, values))} if rule is not None and rule.require else values
 
 
 async def _give_back(step: RouteStep, plan: Plan, turn: Turn, returns: Sequence[GiveBack]) -> None:

@@ -36,13 +36,15 @@ async def try_again(reads: Reads, acts: Acts, plan: Plan, pools: Iterable[str], 
     """A turn for the held leads of these pools, oldest first, here and now: no worker need run."""
     given, wanted = 0, sorted(set(pools))
     for pool in wanted:
+        behind: Mapping[str, int] = {}
         while True:
             async with acts.step(by) as step:
-                count = await route_held(step.route, plan, [pool])
-                if count:
-                    await step.note("release", f"pool {pool}", {"leads": count})
-            given += count
-            if not count:
+                served = await route_held(step.route, plan, [pool], behind)
+                if served.given:
+                    await step.note("release", f"pool {pool}", {"leads": served.given})
+            given += served.given
+            behind = served.more
+            if not behind:
                 break
     held = sum([len(await holds(reads, pool, MOST)) for pool in wanted])
     return Released({}, given, held)

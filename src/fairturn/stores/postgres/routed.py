@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from decimal import Decimal
 from hashlib import sha256
 from types import SimpleNamespace
 
@@ -138,7 +139,7 @@ async def _credits(c: Connection, sql: SimpleNamespace, folds: Mapping[str, Fold
 
 async def _balances(c: Connection, sql: SimpleNamespace, folds: Mapping[str, Fold]) -> None:
     rows = [
-        (pool, rep, balance, fold.settled.get(rep))
+        (pool, rep, Decimal(balance), fold.settled.get(rep))
         for pool, fold in folds.items()
         for rep, balance in fold.balances.items()
     ]

@@ -59,6 +59,11 @@ class PostgresRouter:
         present = {row["id"] for row in rows if row["present"]}
         return [row["id"] for row in rows if row["held"] and present.intersection(chains.get(row["id"], ()))]
 
+    async def orphans(self, pools: Sequence[str], rules: Sequence[str], limit: int) -> Sequence[int]:
+        """Held leads whose pool or rule is none of these."""
+        async with self._database.connection() as connection:
+            return [row["id"] for row in await connection.fetch(SQL.orphans, list(pools), list(rules), limit)]
+
     async def quarantine(self, event: bytes, problem: str) -> None:
         async with self._database.connection() as connection:
             await connection.execute(SQL.quarantine, [event], [problem])
@@ -89,7 +94,7 @@ class PostgresRouteStep:
             rows = await c.fetch(SQL.claim_these, list(only))
         else:
             rows = await c.fetch(SQL.claim, limit)
-        paused = {row["id"]: row["reason"] for row in await c.fetch(SQL.paused)} if rows else {}
+        paused = {row["id"]: row["reason"] for row in await c.fetch(SQL.paused)} if rows or not limit else {}
         now = await c.fetchval(SQL.now)
         if due:
             return Taken(now, (), tuple(row["id"] for row in rows), paused)
@@ -169,11 +174,12 @@ class PostgresRouteStep:
         if not names:
             return Turn(config or 0, {}, {}, {})
         paused = {row["id"]: row["reason"] for row in await c.fetch(SQL.paused)}
-        facts = await read_pools(c, names, pools, paused, accounts)
-        rows = await c.fetch(SQL.held, names, held)
+        rows = await c.fetch(SQL.held, names, held, [pools[name].behind for name in names])
         waiting: dict[str, list[Lead]] = {}
         for row in rows:
             waiting.setdefault(row["pool_id"], []).append(lead_of(row))
+        companies = {*accounts, *(row["account_id"] for row in rows)} - {None}
+        facts = await read_pools(c, names, pools, paused, sorted(companies))
         free = await c.fetch(SQL.free, list(returns)) if returns else []
         return Turn(
             config or 0,
@@ -210,7 +216,7 @@ async def read_pools(
             pool=name,
             members=tuple(Member(r["rep_id"], shape.weights.get(r["rep_id"], 0), r["position"]) for r in mine),
             present=frozenset(r["rep_id"] for r in mine if r["rep_id"] not in paused),
-            balances={r["rep_id"]: r["balance"] for r in mine},
+            balances={r["rep_id"]: int(r["balance"]) for r in mine},
             total=state["total"],
             seq=state["seq"],
             credits=tuple(Credit(r["id"], r["rep_id"], r["kind"], r["opened_seq"]) for r in credits_of.get(name, [])),

@@ -25,6 +25,12 @@ order by id
 limit $1
 for no key update skip locked
 
+-- name: orphans
+select id from lead
+where status = 'held' and merged_into is null and (pool_id <> all($1::text[]) or rule_id <> all($2::text[]))
+order by id
+limit $3
+
 -- name: paused
 select id, coalesce(paused_reason, 'paused') as reason from rep where paused_at is not null
 
@@ -119,10 +125,10 @@ where kind = 'kept' and not counts
 -- name: held
 select l.id, l.created_at, l.source_id, l.status, l.fields, l.account_id, l.rep_id, l.pool_id, l.rule_id, l.reason,
        l.wait_until, l.merged_into, l.priority, l.mode
-from unnest($1::text[]) as p (id)
+from unnest($1::text[], $3::bigint[]) as p (id, after)
 cross join lateral (
     select * from lead
-    where pool_id = p.id and status = 'held' and merged_into is null
+    where pool_id = p.id and status = 'held' and merged_into is null and id > p.after
     order by id
     limit $2
     for no key update skip locked
@@ -212,7 +218,7 @@ order by n.place
 
 -- name: balances
 update rotation r set balance = n.balance, settled = n.settled
-from unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[]) as n (pool_id, rep_id, balance, settled)
+from unnest($1::text[], $2::text[], $3::numeric[], $4::bigint[]) as n (pool_id, rep_id, balance, settled)
 where r.pool_id = n.pool_id and r.rep_id = n.rep_id
   and (r.balance, r.settled) is distinct from (n.balance, n.settled)
 
