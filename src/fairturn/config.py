@@ -92,15 +92,15 @@ class Source(Frozen):
     occurred_at: str | None = None  # JMESPath of the event's own time; without it the time of arrival
     timezone: str = "UTC"  # for times without a zone
     phone_region: str | None = None  # ISO country for numbers without +
-    lane: Literal["batch", "sync"] = "batch"
+    lane: Literal["batch", "sync"] = "batch"  # sync: the answer waits for the owner and names it
     deadline: Duration = 3.0  # sync: answer 202 after this
     starts: bool = True  # may make a lead of an unknown person
     rank: int = 0  # wins ties of event time; higher is more trusted
-    priority: Priority = "normal"
+    priority: Priority = "normal"  # whose changes leave first when much waits
     clears: tuple[Id, ...] = ()  # fields that null or "" of this source erases
     wait_for: tuple[Id, ...] = ()  # a new lead waits until these fields are there
-    at_most: Duration = 5.0
-    mode: Literal["live", "shadow"] = "live"
+    at_most: Duration = 5.0  # so long, and then it is routed without them
+    mode: Literal["live", "shadow"] = "live"  # shadow: routed and recorded, nothing is sent
 
 
 class Rep(Frozen):
@@ -112,24 +112,24 @@ class Rep(Frozen):
 
 class Pool(Frozen):
     name: str | None = None
-    members: dict[Id, Weight]
+    members: dict[Id, Weight]  # rep -> weight: 2 gets two leads for every one of 1, 0 gets none
     fallback: Id | None = None  # pool to try when nobody here can take the lead
     hold_owner: dict[Id, str] = {}  # destination -> queue or user that owns held leads meanwhile
-    filtered: Literal["whole", "separate"] = "whole"
-    account_sticky: Duration = 30 * 86400.0
+    filtered: Literal["whole", "separate"] = "whole"  # leads under a filter count against all members, or apart
+    account_sticky: Duration = 30 * 86400.0  # people of one company go to its rep this long after the last
     counts: bool = True  # an owner who keeps a lead pays a turn later
-    max_debt: int = Field(default=3, ge=0, le=1000)
+    max_debt: int = Field(default=3, ge=0, le=1000)  # unpaid turns of one rep; beyond it they are forgiven
 
 
 class Rule(Frozen):
     """Ordered; the first whose condition is true decides. Exactly one of pool, owner, park, ignore."""
 
     id: Id
-    when: Annotated[str, StringConstraints(min_length=1, max_length=4000)]
-    pool: Id | None = None
-    owner: Id | None = None
+    when: Annotated[str, StringConstraints(min_length=1, max_length=4000)]  # a condition in CEL
+    pool: Id | None = None  # whose next rep gets the lead
+    owner: Id | None = None  # this rep gets it, without a turn
     park: dict[Id, str] | str | None = None  # queue: per destination, or one for all
-    ignore: bool = False
+    ignore: bool = False  # kept here, written nowhere
     require: dict[Id, str] = {}  # rep attribute -> value, or "{lead.language}"
     exclude: tuple[Id, ...] = ()  # reps who never get these leads
 
@@ -148,20 +148,20 @@ class Destination(Frozen):
     url: str | None = None  # My Domain, e.g. https://acme.my.salesforce.com
     org: str | None = None  # pin: the org id that must answer
     client_id: str | None = None  # "env:NAME" or "file:path"; a relative path begins at this file
-    client_secret: str | None = None
+    client_secret: str | None = None  # the same
     api_version: str = "62.0"
-    object: str = "Lead"
-    external_id: str = "Fairturn_Id__c"
+    object: str = "Lead"  # what is written: Lead, Contact or Account
+    external_id: str = "Fairturn_Id__c"  # the field by which a retry finds its record: unique, an external id
     # "Account__r.Fairturn_Key__c" for a lookup of your own, "Account.Fairturn_Key__c" for a Contact; locks the account
     account_lookup: str | None = None
     map: dict[str, str | MapTo] = {}  # CRM field -> lead field, or MapTo
-    mode: Literal["live", "shadow"] = "live"
-    window: Literal["adaptive", "fixed", "none"] = "adaptive"
-    linger: Duration = 2.0
-    max_wait: Duration = 15.0
+    mode: Literal["live", "shadow"] = "live"  # shadow: recorded, nothing is sent
+    window: Literal["adaptive", "fixed", "none"] = "adaptive"  # when a change leaves
+    linger: Duration = 2.0  # adaptive: so long after its first event, if nothing is out
+    max_wait: Duration = 15.0  # adaptive: at the latest, while requests are out
     every: Duration = 15.0  # fixed
-    max_slots: int = Field(default=4, ge=1, le=16)
-    max_records: int = Field(default=200, ge=1, le=200)
+    max_slots: int = Field(default=4, ge=1, le=16)  # requests out at once
+    max_records: int = Field(default=200, ge=1, le=200)  # in one request
     request_timeout: Duration = 60.0
     retry_for: Duration = 3 * 86400.0  # a transient refusal is retried this long, then failed
     max_attempts: int = Field(default=12, ge=1)  # for refusals that are not an outage
@@ -173,23 +173,23 @@ class Destination(Frozen):
 class Server(Frozen):
     host: str = "127.0.0.1"
     port: int = Field(default=8080, ge=0, le=65535)
-    public_url: str | None = None
+    public_url: str | None = None  # as senders know it, for those who sign the address
     max_body: int = Field(default=1_048_576, ge=1024, le=64 * 1_048_576)  # bytes
-    max_depth: int = Field(default=64, ge=4, le=512)
+    max_depth: int = Field(default=64, ge=4, le=512)  # of lists and objects in a body
     max_items: int = Field(default=5000, ge=1)  # events in one array
-    body_timeout: Duration = 10.0
+    body_timeout: Duration = 10.0  # to send a body
     max_unrouted: int = Field(default=1_000_000, ge=1)  # beyond it intake answers 503
     min_disk: int = Field(default=256, ge=0)  # MiB free below which intake answers 503
     takeover: Annotated[Duration, Field(ge=1.0)] = 10.0  # after this, another worker goes on where one died
 
 
 class Retention(Frozen):
-    raw: Duration = 30 * 86400.0
-    events: Duration = 400 * 86400.0
+    raw: Duration = 30 * 86400.0  # what came, as it came
+    events: Duration = 400 * 86400.0  # and as long as this a repeated delivery is recognised
 
 
 class Routing(Frozen):
-    signal_wait: Duration = 86400.0
+    signal_wait: Duration = 86400.0  # events of a source that starts no leads wait so long for theirs
     free_domains: tuple[str, ...] = ()  # added to the built-in list of free mail
     company_domains: tuple[str, ...] = ()  # taken off it
     same_account: tuple[tuple[str, ...], ...] = ()  # domains that are one company
@@ -200,8 +200,8 @@ class Routing(Frozen):
 class Organisation(Frozen):
     name: str = "My company"
     timezone: str = "UTC"
-    own_domains: tuple[str, ...] = ()
-    competitors: tuple[str, ...] = ()
+    own_domains: tuple[str, ...] = ()  # lead.domain_kind is "own"
+    competitors: tuple[str, ...] = ()  # lead.domain_kind is "competitor"
 
 
 class Settings(Frozen):
