@@ -17,13 +17,14 @@ from fairturn.assemble.children import Child
 from fairturn.assemble.listening import free
 from fairturn.assemble.plans import load_file, put_in_force
 from fairturn.assemble.stopping import CHILD, UP, report, stop_signal
-from fairturn.errors import FairturnError
+from fairturn.errors import FairturnError, NotServing
 from fairturn.operate.loaded import Loaded
 from fairturn.operate.secrets import beside
 from fairturn.stores.postgres.database import Database
 
 log = structlog.get_logger(__name__)
 Role = Literal["intake", "worker"]
+MOMENT = 3.0  # seconds that a port may take to become free
 ROLES: Sequence[Role] = ("worker", "intake")
 CANNOT = 3  # the exit code of a child that told its parent why it cannot start
 
@@ -65,7 +66,7 @@ def up() -> None:
 
 async def _serve_all(loaded: Loaded, env: Mapping[str, str], host: str, port: int, actor: str) -> None:
     stop = stop_signal()
-    free(host, port)
+    await _until_free(host, port)
     async with places.owned(loaded.settings, env) as dsn:
         await _apply(dsn, loaded, actor)
         handed = {**os.environ, places.HANDED_DOWN: dsn, CHILD: "1"}
@@ -77,6 +78,19 @@ async def _serve_all(loaded: Loaded, env: Mapping[str, str], host: str, port: in
         stop.set()
         await asyncio.gather(*watching)
     log.info("stopped")
+
+
+async def _until_free(host: str, port: int) -> None:
+    """An intake whose parent was killed -9 stops listening within a moment: the next start waits for that one."""
+    loop = asyncio.get_running_loop()
+    until = loop.time() + MOMENT
+    while True:
+        try:
+            return free(host, port)
+        except NotServing:
+            if loop.time() > until:
+                raise
+            await asyncio.sleep(0.1)
 
 
 async def _apply(dsn: str, loaded: Loaded, actor: str) -> None:

@@ -169,6 +169,8 @@ class Deliver:
                 await self._renew()
             except StoreError as error:
                 self._log.warning("deliver.lease", error=str(error))
+            except Exception:  # noqa: BLE001  # a renewal that ended in silence would end the delivering with it
+                self._log.exception("deliver.lease_failed")
             await asyncio.sleep(RENEW * min(1.0, self._seconds / LEASE))
 
     async def _renew(self) -> None:
