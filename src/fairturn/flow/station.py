@@ -196,6 +196,10 @@ class RouteStation:
             return
 
 
+def undecided(found: Assigned | None) -> bool:
+    return found is None or found.status == "waiting"
+
+
 class SyncLane:
     """Callers who wait for an owner are routed together: one route transaction at a time takes all who wait."""
 
@@ -215,7 +219,7 @@ class SyncLane:
             self._task = loop.create_task(self._drain())
         await asyncio.wait(futures, timeout=deadline)
         found = await self._journal.results(events)
-        while len(found) < len(set(events)) and (left := until - loop.time()) > 0:
+        while any(undecided(found.get(event)) for event in events) and (left := until - loop.time()) > 0:
             # Another station took it, or it waits for a field: its commit wakes us.
             await self._wake.wait(min(left, POLL / 10))
             found = await self._journal.results(events)

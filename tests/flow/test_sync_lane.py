@@ -1,0 +1,83 @@
+"""Callers who wait for their owner: routed together, told what was decided, let go at their deadline."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import asyncpg
+
+from fairturn.flow.station import SyncLane
+from fairturn.stores.postgres.journal import PostgresJournal
+from fairturn.stores.postgres.wake import Listener
+from tests.flow.whole import people
+from tests.flow.world import World, Worlds, config
+
+
+@asynccontextmanager
+async def lane_of(w: World) -> AsyncIterator[SyncLane]:
+    listener = Listener(w.dsn)
+    lane = SyncLane(w.station, PostgresJournal(w.database), listener.bell("fairturn_change"))
+    async with listener:
+        yield lane
+
+
+async def test_a_caller_whose_lead_waits_for_a_field_is_told_its_owner_once_it_comes(world: Worlds) -> None:
+    w = await world(
+        config(sources=(("web", 'wait_for = ["company"]\nat_most = "1h"'), ("enrich", "starts = false\nrank = 1")))
+    )
+    async with lane_of(w) as lane:
+        [event] = await w.post({"email": "a@gmail.com"}, lane="sync")
+        waiting = asyncio.create_task(lane.owners([event], 15.0))
+        async with asyncio.timeout(10):
+            while await w.value("select count(*) from lead where status = 'waiting'") == 0:
+                await asyncio.sleep(0.01)
+        await w.route({"email": "a@gmail.com", "company": "Acme"}, source="enrich")
+        found = await waiting
+    assert (found[event].status, found[event].rep) == ("assigned", "ann")
+
+
+async def test_a_caller_is_let_go_with_what_is_known_at_the_deadline(world: Worlds) -> None:
+    w = await world(config(sources=(("web", 'wait_for = ["company"]\nat_most = "1h"'), ("enrich", "starts = false"))))
+    async with lane_of(w) as lane:
+        events = await w.post({"email": "a@gmail.com"}, lane="sync")
+        events += await w.post({"email": "b@gmail.com"}, source="enrich", lane="sync")  # a signal: no lead yet
+        found = await lane.owners(events, 0.3)
+    assert {event: one.status for event, one in found.items()} == {events[0]: "waiting"}
+
+
+async def test_a_hundred_callers_at_once(world: Worlds) -> None:
+    """Ten each, a few transactions for all; one of them hangs up and nobody notices."""
+    reps = [f"r{number}" for number in range(10)]
+    w = await world(config(", ".join(f"{rep} = 1" for rep in reps)))
+    async with lane_of(w) as lane:
+        events = await w.post(*people(100), lane="sync")
+        calls = [asyncio.create_task(lane.owners([event], 20.0)) for event in events]
+        await asyncio.sleep(0)
+        calls[7].cancel()
+        found = await asyncio.gather(*calls, return_exceptions=True)
+    owners = await w.owners()
+    assert all(len(set(owners[start : start + 10])) == 10 for start in range(0, 100, 10))
+    told = [answer[event].rep for event, answer in zip(events, found, strict=True) if isinstance(answer, dict)]
+    assert len(told) == 99
+    assert set(Counter(owners).values()) == {10}
+    assert await w.value("select count(distinct xmin::text) from lead") < 20
+
+
+async def test_callers_while_another_holds_the_pool(world: Worlds) -> None:
+    """They are let go at their deadline, their leads are assigned once the pool is free, and each of them once."""
+    w = await world(config())
+    other = await asyncpg.connect(w.dsn)
+    async with lane_of(w) as lane:
+        async with other.transaction():
+            await other.execute("select from pool for update")
+            events = await w.post(*people(6), lane="sync")
+            found = await asyncio.gather(*(lane.owners([event], 0.3) for event in events))
+            assert list(found) == [{}] * 6
+        again = await asyncio.gather(*(lane.owners([event], 10.0) for event in events))
+    await other.close()
+    told = Counter(answer[event].rep for event, answer in zip(events, again, strict=True))
+    assert told == {"ann": 2, "bob": 2, "cid": 2}
+    assert await w.value("select count(*) from assignment where kind = 'turn'") == 6
