@@ -56,13 +56,17 @@ async def deliveries(
     owners = owner_rule({name: pool.hold_owner for name, pool in settings.pools.items()})
     ledger = PostgresLedger(database, owners, values_rule(settings))
 
-    async def refused(rep: str, lead: int, message: str) -> None:
-        await router.owner_refused(rep, lead, message)
+    async def refused(crm: str, rep: str, lead: int, message: str) -> None:
+        # "invalid cross reference id" alone does not say which id of which CRM is to be looked at.
+        user = settings.reps[rep].ids.get(crm) if rep in settings.reps else None
+        await router.owner_refused(rep, lead, f"{message} ({crm}, user {user})" if user else message)
 
     stations: list[tuple[str, Station, Callable[[], Awaitable[None]]]] = []
     for name, mine in settings.destinations.items():
         crm = destination(name, settings, env)
         stack.push_async_callback(crm.close)
-        station = Deliver(ledger, crm, name=name, settings=mine, on_owner_fault=refused, lease=settings.server.takeover)
+        at_fault = partial(refused, name)
+        lease = settings.server.takeover
+        station = Deliver(ledger, crm, name=name, settings=mine, on_owner_fault=at_fault, lease=lease)
         stations.append((f"deliver-{name}", station, partial(station.run, listener.bell("fairturn_change"))))
     return stations

@@ -185,7 +185,7 @@ async def _stations(
         stations.append((f"route-{number}", station, partial(station.run, listener.bell("fairturn_event"))))
     # Sessions of its own: a lease that is renewed behind a long route transaction is a lease lost.
     apart = await stack.enter_async_context(Database(dsn, size=4))
-    again = RouteStation(PostgresRouter(apart, actor="deliver"), await plans(apart, env))
+    again = RouteStation(PostgresRouter(apart, actor="fairturn"), await plans(apart, env))
     stations += await deliveries(stack, apart, settings, env, listener, again)
     sweep = Sweep(PostgresBroom(database), settings.retention)
     return [*stations, ("sweep", sweep, sweep.run)]

@@ -9,10 +9,11 @@ from typing import Final
 
 # Folded to small letters and digits; the first lead field that claims a heading has it.
 NAMES: Final[dict[str, tuple[str, ...]]] = {
-    "email": ("email", "emailaddress", "mail", "workemail", "businessemail", "contactemail", "email1", "emailid"),
+    "email": ("email", "emailaddress", "mail", "workemail", "businessemail", "contactemail", "email1", "emailid",
+              "emailadresse"),
     "first_name": ("firstname", "givenname", "vorname", "prenom", "nombre", "first"),
     "last_name": ("lastname", "surname", "familyname", "nachname", "nom", "apellido", "apellidos", "last"),
-    "full_name": ("fullname", "name", "contactname", "leadname", "yourname"),
+    "full_name": ("fullname", "name", "contactname", "leadname", "yourname", "vollstandigername"),
     "company": ("company", "companyname", "organization", "organisation", "account", "accountname", "firma",
                 "employer", "business", "associatedcompany", "entreprise", "empresa"),
     "title": ("title", "jobtitle", "position", "role", "function", "jobrole"),
