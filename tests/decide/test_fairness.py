@@ -284,13 +284,10 @@ def test_case_14_removing_the_last_used_rep():
     ("facts", "eligible", "reason"),
     [
         (pool(), None, "the pool has no members"),
-        (pool(1, 1, present=""), None, "everyone in the pool is paused or has weight 0"),
+        (pool(1, 1, present=""), None, "everyone in the pool is paused"),
+        (pool(1, 0, present="B"), None, "everyone in the pool is paused or has weight 0"),
         (pool(1, 1), frozenset("Z"), "no member matches the rule's filter"),
-        (
-            pool(1, 1, present="A"),
-            frozenset("B"),
-            "every member who matches the rule's filter is paused or has weight 0",
-        ),
+        (pool(1, 1, present="A"), frozenset("B"), "every member who matches the rule's filter is paused"),
     ],
 )
 @pytest.mark.parametrize("filtered", ["whole", "separate"])

@@ -42,9 +42,10 @@ __all__ = [
 
 NO_MEMBERS = "the pool has no members"
 NO_WEIGHT = "every weight is 0"
-ALL_AWAY = "everyone in the pool is paused or has weight 0"
+ALL_AWAY = "everyone in the pool is paused"
 NO_MATCH = "no member matches the rule's filter"
-MATCH_AWAY = "every member who matches the rule's filter is paused or has weight 0"
+MATCH_AWAY = "every member who matches the rule's filter is paused"
+OR_WEIGHTLESS = " or has weight 0"
 MATCH_NO_WEIGHT = "every member who matches the rule's filter has weight 0"
 
 
@@ -306,7 +307,9 @@ class _Books:
         if all(m.weight <= 0 for m in self.members):
             return NO_WEIGHT
         if not self.everyone.members:
-            return ALL_AWAY
+            return ALL_AWAY + (OR_WEIGHTLESS if any(m.weight <= 0 for m in self.members) else "")
         if not matching:
             return NO_MATCH
-        return MATCH_NO_WEIGHT if all(m.weight <= 0 for m in matching) else MATCH_AWAY
+        if all(m.weight <= 0 for m in matching):
+            return MATCH_NO_WEIGHT
+        return MATCH_AWAY + (OR_WEIGHTLESS if any(m.weight <= 0 for m in matching) else "")
