@@ -66,8 +66,8 @@ def _one(family: int, address: Any, backlog: int | None) -> socket.socket:
 def refusal(host: str, port: int, error: OSError) -> str:
     if error.errno == errno.EADDRINUSE:
         return (
-            f"Port {port} on {host} is taken by another program. Stop that one, or listen elsewhere: --port, or "
-            "server.port in the settings."
+            f"Port {port} on {host} is taken by another program, or by a Fairturn that runs already. Stop that one, or "
+            "listen elsewhere: --port, or server.port in the settings."
         )
     if error.errno == errno.EACCES:
         return (

@@ -10,6 +10,8 @@ import structlog
 
 def configure(role: str) -> None:
     structlog.contextvars.bind_contextvars(role=role)
+    # Its pool tells of every attempt during an outage, with a traceback; our own stations say it in a line.
+    logging.getLogger("asyncpg").setLevel(logging.CRITICAL)
     renderer: structlog.typing.Processor
     if sys.stderr.isatty():
         renderer = structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)

@@ -43,6 +43,7 @@ def list_events(
                     (line.id, line.source, paper.ago(line.received_at), line.problem or "its lead is not known yet")
                     for line in lines
                 ),
+                whole=(0,),
             )
 
     run(config, work)

@@ -71,14 +71,27 @@ def _escaped(found: re.Match[str]) -> str:
     return f"\\u{ord(found[0]):04x}"
 
 
-def table(headings: Sequence[str], rows: Iterable[Sequence[object]], *, right: Sequence[int] = ()) -> None:
-    """`right`: columns of numbers. The last column takes what room there is, the others keep their words whole."""
+def table(
+    headings: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    *,
+    right: Sequence[int] = (),
+    whole: Sequence[int] = (),
+) -> None:
+    """The last column takes what room there is, the others keep their words whole.
+
+    right: columns of numbers. whole: columns that are copied, such as ids, never broken.
+    """
     console = out()
     made = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold", expand=False)
     for place, heading in enumerate(headings):
         last = place == len(headings) - 1
         made.add_column(
-            heading, justify="right" if place in right else "left", overflow="fold", ratio=1 if last else None
+            heading,
+            justify="right" if place in right else "left",
+            overflow="fold",
+            ratio=1 if last else None,
+            no_wrap=place in whole,
         )
     for row in rows:
         made.add_row(*(Text(clean(cell)) for cell in row))

@@ -240,7 +240,7 @@ class _Turn:
         if rep == self.paid:
             return f"{self.name(rep)} was next, and paid with this turn for a lead kept before; so it went to {winner}."
         if not seat.ready:
-            return f"{self.name(rep)} had less of a lead coming than one is given for; {winner} had enough."
+            return f"{self.name(rep)} had too little of a lead coming yet; {winner} had enough."
         return f"{self.name(rep)} was due too; {winner} was due sooner."
 
     def _filtered(self, rep: str) -> str:
