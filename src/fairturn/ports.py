@@ -79,7 +79,8 @@ class Bound:
     """What the batch's keys lead to, locked."""
 
     leads: Mapping[bytes, int]  # key digest -> lead id; absent: no lead yet
-    signals: tuple[Event, ...]  # events that waited for one of these keys, locked
+    orphans: frozenset[bytes] = frozenset()  # keys that signals have named, without a lead so far
+    signals: tuple[Event, ...] = ()  # events that waited for one of these keys, locked; where they are asked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +143,7 @@ class RouteStep(Protocol):
     async def take(self, limit: int, *, only: Sequence[bytes] | None = None, due: bool = False) -> Taken:
         """Pending events, or just `only` of them; with `due` the leads whose wait_for ran out instead."""
 
-    async def bind(self, keys: Sequence[Key]) -> Bound: ...
+    async def bind(self, keys: Sequence[Key], *, signals: bool = False) -> Bound: ...
 
     async def new_leads(self, count: int) -> Sequence[int]: ...
 

@@ -1,11 +1,14 @@
 """Held leads that nothing may leave lying: behind others, under a pool or rule that is gone, or by bad settings."""
 
+import asyncio
 from collections import Counter
 
+import asyncpg
 import pytest
 
 from fairturn.errors import ConfigError, Fault
 from fairturn.flow import turns
+from tests.flow.test_route_concurrency import somebody_waits
 from tests.flow.whole import people
 from tests.flow.world import Worlds, config
 
@@ -131,3 +134,33 @@ async def test_the_heaviest_weights_and_the_narrowest_filter(world: Worlds) -> N
     await w.route(*people(3, 10, language="de"))
     assert await w.value("select count(*) from event where state = 'quarantined'") == 0
     assert (await w.owners())[-3:] == ["ann"] * 3
+
+
+async def test_signals_that_wait_for_each_others_keys_all_find_their_lead(world: Worlds) -> None:
+    """One names two keys, the next the second and a third: the lead that comes for the first is all of theirs."""
+    w = await world(config().replace('ids = { visitor = "visitor" }', 'ids = { visitor = "visitor", k = "k" }'))
+    for payload in ({"visitor": "v", "k": 1}, {"k": 1, "email": "a@gmail.com"}, {"email": "a@gmail.com", "score": 7}):
+        await w.route(payload, source="enrich")
+    assert await w.value("select count(*) from event where state = 'waiting'") == 3
+    await w.route({"email": "b@gmail.com"}, {"k": 1, "visitor": "other"}, source="enrich")
+    await w.route({"email": "a@gmail.com", "name": "Ann A"})
+    states = await w.fetch("select state, count(*) from event group by 1")
+    assert {row["state"]: row["count"] for row in states} == {"routed": 5, "waiting": 1}
+    assert await w.value("select fields->'score'->>0 from lead") == "7.0"
+
+
+async def test_a_signal_that_another_station_has_in_hand_is_waited_for(world: Worlds) -> None:
+    """It is named by the keys of two leads. The other station rolls back; ours must not have passed it over."""
+    w = await world(config(sources=(("web", ""), ("enrich", "starts = false\nrank = 1"))))
+    await w.route({"email": "a@gmail.com", "visitor": "v", "score": 7}, source="enrich")
+    other = await asyncpg.connect(w.dsn)
+    transaction = other.transaction()
+    await transaction.start()
+    await other.execute("select from event where state = 'waiting' for update")
+    [event] = await w.post({"email": "a@gmail.com"})
+    ours = asyncio.create_task(w.station.route([event]))
+    await somebody_waits(w)
+    await transaction.rollback()
+    await other.close()
+    await ours
+    assert await w.value("select fields->'score'->>0 from lead") == "7.0"

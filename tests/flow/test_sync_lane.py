@@ -32,7 +32,7 @@ async def test_a_caller_whose_lead_waits_for_a_field_is_told_its_owner_once_it_c
         [event] = await w.post({"email": "a@gmail.com"}, lane="sync")
         waiting = asyncio.create_task(lane.owners([event], 15.0))
         async with asyncio.timeout(10):
-            while await w.value("select count(*) from lead where status = 'waiting'") == 0:
+            while await w.value("select count(*) from lead where status = 'waiting'") == 0:  # noqa: ASYNC110 (a database)
                 await asyncio.sleep(0.01)
         await w.route({"email": "a@gmail.com", "company": "Acme"}, source="enrich")
         found = await waiting

@@ -37,14 +37,8 @@ class Sorted:
 async def route_events(step: RouteStep, plan: Plan, taken: Taken) -> int:
     """Everything that the events of one batch cause, written. Returns the number of leads touched."""
     reading = read(plan, taken.events)
-    reads = list(reading.reads)
-    bound = await step.bind([key for one in reads for key in one.keys])
-    leads = dict(bound.leads)
-    if bound.signals:
-        late = read(plan, bound.signals)
-        reads += late.reads
-        reading.problems.update(late.problems)
-        leads |= (await step.bind([key for one in late.reads for key in one.keys])).leads
+    reads, problems = list(reading.reads), reading.problems
+    leads = await _bind(step, plan, reads, problems)
     batch = await _sort(step, reads, leads)
     await _judge(step, plan, batch.drafts, taken)
     folds, held = await take_turns(step, plan, batch.drafts, batch.returns)
@@ -59,7 +53,7 @@ async def route_events(step: RouteStep, plan: Plan, taken: Taken) -> int:
             events=batch.events,
             marks=batch.marks,
             waiting={one.event.id: ([key.digest for key in one.keys], expires) for one in batch.waiting},
-            quarantined=reading.problems,
+            quarantined=problems,
             folds=folds,
             merges=batch.merges,
             notes=batch.notes,
@@ -67,6 +61,32 @@ async def route_events(step: RouteStep, plan: Plan, taken: Taken) -> int:
         )
     )
     return len(drafts)
+
+
+async def _bind(step: RouteStep, plan: Plan, reads: list[Read], problems: dict[bytes, str]) -> dict[bytes, int]:
+    """What the keys of `reads` lead to. Signals that waited for a lead which is here now are read too, and so are those
+    that waited for a further key of such a signal: once a key has its lead, nobody looks for what waits for it. Where
+    there is no lead yet, what waits is left alone: a visitor may send signals for hours.
+    """
+    bound = await step.bind([key for one in reads for key in one.keys])
+    leads, orphans = dict(bound.leads), set(bound.orphans)
+    seen = {one.event.id for one in reads}
+    while orphans:
+        groups = group([one.keys for one in reads], leads)
+        alive = [g for g in groups if g.leads or any(reads[i].source.starts for i in g.events)]
+        wanted = [key for g in alive for key in g.keys if key.digest in orphans]
+        orphans -= {key.digest for key in wanted}
+        signals = (await step.bind(wanted, signals=True)).signals if wanted else ()
+        late = read(plan, [event for event in signals if event.id not in seen])
+        problems |= late.problems
+        seen |= {event.id for event in signals}
+        if not late.reads:
+            break
+        reads += late.reads
+        bound = await step.bind([key for one in late.reads for key in one.keys])
+        leads |= bound.leads
+        orphans |= bound.orphans - {key.digest for key in wanted}
+    return leads
 
 
 async def route_due(step: RouteStep, plan: Plan, taken: Taken) -> int:

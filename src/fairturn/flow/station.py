@@ -25,7 +25,7 @@ from fairturn.ports import OWNER_REFUSED, Journal, Router, RouteStep, Taken, Wak
 
 log = structlog.get_logger(__name__)
 TRIES = 8  # of a transaction that met another station: deadlock, merged lead, new config
-PAGES = 4  # of held leads behind the head of each pool's list, that one poll looks at
+PAGES = 2  # of held leads behind the head of each pool's list, that one poll looks at
 POLL = 1.0  # seconds without a wake-up; losing one costs no more than this
 OUTAGE = 0.5  # seconds before the next try when PostgreSQL is away
 

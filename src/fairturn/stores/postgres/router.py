@@ -100,7 +100,7 @@ class PostgresRouteStep:
             return Taken(now, (), tuple(row["id"] for row in rows), paused)
         return Taken(now, tuple(map(event_of, rows)), (), paused)
 
-    async def bind(self, keys: Sequence[Key]) -> Bound:
+    async def bind(self, keys: Sequence[Key], *, signals: bool = False) -> Bound:
         unique = {key.digest: key for key in keys}
         ordered = [unique[digest] for digest in sorted(unique)]
         rows = await self._connection.fetch(
@@ -108,8 +108,8 @@ class PostgresRouteStep:
         )
         leads = {row["digest"]: row["lead_id"] for row in rows if row["lead_id"] is not None}
         orphans = [row["digest"] for row in rows if row["lead_id"] is None and row["existed"]]
-        signals = await self._connection.fetch(SQL.signals, orphans) if orphans else []
-        return Bound(leads, tuple(map(event_of, signals)))
+        waiting = await self._connection.fetch(SQL.signals, orphans) if signals and orphans else []
+        return Bound(leads, frozenset(orphans), tuple(map(event_of, waiting)))
 
     async def new_leads(self, count: int) -> Sequence[int]:
         return [row[0] for row in await self._connection.fetch(SQL.new_leads, count)] if count else []

@@ -46,7 +46,8 @@ select e.id, e.serial, e.source_id, e.lane, e.received_at, coalesce(e.body, d.bo
 from event e join delivery d on d.id = e.delivery_id
 where e.state = 'waiting' and e.keys && $1::bytea[]
 order by e.serial
-for update of e skip locked
+-- Waited for, not skipped: the station that has one may roll back, and then nobody would come for it.
+for update of e
 
 -- name: new_leads
 select nextval('lead_id') from generate_series(1, $1::integer)

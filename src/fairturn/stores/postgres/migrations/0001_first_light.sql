@@ -85,6 +85,7 @@ create index lead_held on lead (pool_id, id) where status = 'held' and merged_in
 create index lead_waiting on lead (wait_until) where status = 'waiting' and merged_into is null;
 create index lead_account on lead (account_id, assigned_at desc) where status = 'assigned';
 create index lead_created on lead (created_at);
+create index lead_merged on lead (merged_into) where merged_into is not null;
 
 create table lead_key (
     digest  bytea primary key check (octet_length(digest) = 16),
