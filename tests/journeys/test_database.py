@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Literal
@@ -66,3 +68,26 @@ async def test_the_sessions_that_listen_are_lost(journey: Journey):
     await journey.crm.wait(10, leads=1)
     await until("both listen again", lambda: house.ask(f"select count(*) = 2 from {LISTENING}"))
     await journey.proves()
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+async def test_our_own_postgres_ends_and_is_started_again(home: Journey, number: int):
+    """Killed as by a machine out of memory, or stopped by hand: serve keeps it, and nothing is lost."""
+    house = home.house
+    assert house.data is not None
+    await house.serve()
+    await home.sender.send(form("one@one.com"))
+    before = (await embedded.status(house.data)).pid
+    assert before
+    os.kill(before, number)
+    await until("another one runs", lambda: revived(house.data, before))
+    await house.ready()
+    await home.sender.send(form("two@two.com"))
+    await home.proves()
+    assert "database.revived" in house.log
+
+
+async def revived(data: Path | None, before: int) -> bool:
+    assert data is not None
+    found = await embedded.status(data)
+    return found.state == "running" and found.pid != before

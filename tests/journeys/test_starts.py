@@ -44,7 +44,11 @@ def child(words: str, code: int) -> Child:
 
 @pytest.mark.parametrize(
     ("program", "said"),
-    [(child("it has no key to the CRM", 3), "it has no key to the CRM"), (child("up", 0), None)],
+    [
+        (child("it has no key to the CRM", 3), "it has no key to the CRM"),
+        (child("up", 0), None),
+        (child("up", 1), None),
+    ],
 )
 async def test_a_child_that_never_ran_is_given_up_with_its_own_words(program: Child, said: str | None):
     stop = asyncio.Event()
@@ -57,6 +61,17 @@ async def test_a_child_that_never_ran_is_given_up_with_its_own_words(program: Ch
         return
     with pytest.raises(NotServing, match=f"The worker cannot start: {said}"):
         await keeping
+
+
+async def test_a_child_that_meets_an_outage_at_its_start_is_started_again():
+    """75: PostgreSQL restarts just now. That is no reason to end the whole serve."""
+    stop = asyncio.Event()
+    program = Child("worker", [sys.executable, "-c", "raise SystemExit(75)"], {})
+    keeping = asyncio.create_task(program.keep(stop))
+    await until("it has ended", lambda: program.process is not None and program.process.returncode == 75)
+    assert not (await asyncio.wait({keeping}, timeout=0.2))[0]
+    stop.set()
+    await keeping
 
 
 async def test_a_child_that_dies_without_a_word_is_given_up_with_its_code():

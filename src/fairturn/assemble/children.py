@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import structlog
 
-from fairturn.assemble.stopping import REPORT, UP
+from fairturn.assemble.stopping import REPORT, TRY_AGAIN, UP
 from fairturn.errors import NotServing
 
 log = structlog.get_logger(__name__)
@@ -39,7 +39,7 @@ class Child:
                 if stop.is_set():
                     break
                 # A signal is somebody's doing, and no reason to think that the next start would end likewise.
-                if not self.ran and code > 0:
+                if not self.ran and code > 0 and code != TRY_AGAIN:
                     raise NotServing(f"The {self.role} cannot start: {words or f'it ended with code {code}'}")
                 log.warning("child.ended", role=self.role, code=code, why=words or None)
                 if loop.time() - began < SOON:

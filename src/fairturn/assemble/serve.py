@@ -16,8 +16,8 @@ from fairturn.assemble import logs, places, roles
 from fairturn.assemble.children import Child
 from fairturn.assemble.listening import free
 from fairturn.assemble.plans import load_file, put_in_force
-from fairturn.assemble.stopping import CHILD, UP, report, stop_signal
-from fairturn.errors import FairturnError, NotServing
+from fairturn.assemble.stopping import CHILD, TRY_AGAIN, UP, has_parent, report, stop_signal
+from fairturn.errors import FairturnError, NotServing, StoreUnavailable
 from fairturn.operate.loaded import Loaded
 from fairturn.operate.secrets import beside
 from fairturn.stores.postgres.database import Database
@@ -33,6 +33,12 @@ def serve(config: Path, role: Role | None, host: str | None, port: int | None, a
     """Until SIGTERM or SIGINT. Raises FairturnError when it cannot start."""
     try:
         _serve(config, role, host, port, actor)
+    except StoreUnavailable as error:
+        if not has_parent():
+            raise
+        # PostgreSQL restarts just now: our parent, who reached it a moment ago, starts us again.
+        log.warning("store_unavailable", error=str(error))
+        raise SystemExit(TRY_AGAIN) from None
     except FairturnError as error:
         if not report(str(error)):  # nobody started us but a person
             raise

@@ -11,6 +11,7 @@ import threading
 CHILD = "FAIRTURN_CHILD"  # set: our standard input is a pipe that our parent holds open while it lives
 REPORT = "FAIRTURN_REPORT"  # the descriptor of a pipe on which our parent waits for one message
 UP = "up"
+TRY_AGAIN = 75  # EX_TEMPFAIL of sysexits.h: a child that could not start now, and may be able to soon
 
 
 def stop_signal() -> asyncio.Event:
@@ -30,6 +31,11 @@ def _watch_parent(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:
         continue
     if not loop.is_closed():
         loop.call_soon_threadsafe(stop.set)
+
+
+def has_parent() -> bool:
+    """Whether somebody waits for our report."""
+    return REPORT in os.environ
 
 
 def report(words: str) -> bool:

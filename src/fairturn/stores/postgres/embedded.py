@@ -76,6 +76,20 @@ class Embedded:
         """Whether we hold the lock of the data directory, and so may stop the server."""
         return self._lock is not None
 
+    async def revive(self, *, settings: Mapping[str, str] = _NONE, timeout: float = 120) -> bool:
+        """Start the server again if it ended and not by us: killed for want of memory, stopped by hand. Whether it had.
+
+        Raises:
+            StoreUnavailable: not ready after `timeout` seconds; try again.
+            StoreError: it cannot start; with the last lines of its log.
+        """
+        if self._lock is None or postmaster.is_postmaster(self._file.pid, self._places.pgdata):
+            return False
+        with _files_of(self.data):
+            _, self._file, _ = await _start(self.data, settings, time.monotonic() + timeout)
+        self.pid = self._file.pid
+        return True
+
     async def stop(self, mode: Mode = "fast", *, timeout: float = 60) -> None:
         """Stop the server, wait until it is gone, and release the data directory. Again: nothing.
 
