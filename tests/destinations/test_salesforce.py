@@ -397,7 +397,9 @@ async def test_secrets_are_nowhere_case_123(org, crm, caplog, fault):
 @pytest.mark.parametrize(
     "address",
     ["127.0.0.1", "169.254.169.254", "10.0.0.1", "192.168.1.1", "0.0.0.0", "::1", "::ffff:127.0.0.1", "fe80::1%eth0",
-     "fc00::1", "100.64.0.1", "2002:7f00:1::", "224.0.0.1", "nonsense"],
+     "fc00::1", "100.64.0.1", "2002:7f00:1::", "224.0.0.1", "nonsense",
+     "64:ff9b::169.254.169.254", "64:ff9b:1::a9fe:a9fe", "::169.254.169.254", "::127.0.0.1", "::ffff:0:127.0.0.1",
+     "fec0::1", "192.0.0.192"],
 )  # fmt: skip
 def test_private_addresses_case_122(address):
     assert not is_public(address)
@@ -406,6 +408,7 @@ def test_private_addresses_case_122(address):
 def test_public_addresses():
     assert is_public("13.110.1.1")
     assert is_public("2600:1f18::1")
+    assert is_public("64:ff9b::13.110.1.1")
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,12 @@ from fairturn.errors import DestinationError
 CONNECT = 10.0  # seconds for name, TCP and TLS
 LARGEST = 32 * 1_048_576  # bytes of an answer
 
+# Python calls these global: the IETF's own block, in which one cloud answers with its credentials (192.0.0.192).
+PROTOCOLS = ipaddress.IPv4Network("192.0.0.0/24")
+# What IANA has given out of IPv6. Outside are forms of IPv4 addresses (::127.0.0.1) and what was never in use.
+UNICAST = ipaddress.IPv6Network("2000::/3")
+NAT64 = ipaddress.IPv6Network("64:ff9b::/96")  # a gateway's way to any IPv4 address; DNS64 answers with it
+
 
 class NotSent(DestinationError):
     """The request did not reach the CRM: it may be sent again without a thought."""
@@ -79,13 +85,21 @@ class PinnedBackend(httpcore2.AsyncNetworkBackend):
 
 
 def is_public(address: str) -> bool:
-    """Loopback, private, link-local (169.254.169.254), shared, reserved and their IPv6-mapped forms are not."""
+    """Loopback, private, link-local (169.254.169.254), shared, reserved and whatever leads to them from IPv6 are not."""
     try:
         parsed = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
         return False
-    mapped = getattr(parsed, "ipv4_mapped", None) or getattr(parsed, "sixtofour", None)
-    return parsed.is_global and not parsed.is_multicast and (mapped is None or is_public(str(mapped)))
+    if parsed.is_multicast or not parsed.is_global:
+        return False
+    if isinstance(parsed, ipaddress.IPv4Address):
+        return parsed not in PROTOCOLS
+    within = parsed.sixtofour
+    if parsed in NAT64:
+        within = ipaddress.IPv4Address(int(parsed) & 0xFFFF_FFFF)
+    elif parsed not in UNICAST:
+        return False
+    return within is None or is_public(str(within))
 
 
 class PinnedTransport(httpx2.AsyncHTTPTransport):
