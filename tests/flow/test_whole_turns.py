@@ -57,6 +57,20 @@ async def test_case_11_the_next_rep_is_inactive_too(open_whole: Wholes) -> None:
     assert failed["code"] == "INACTIVE_OWNER_OR_USER"
 
 
+async def test_case_11_a_rep_who_leaves_the_settings_before_the_write(open_whole: Wholes) -> None:
+    """The lead is routed again at once, nobody is owed anything, and a return to the settings finds no pause."""
+    w = await open_whole(reps(["ann", "bob"]))
+    await w.world.route(*people(2))
+    await w.world.apply(reps(["bob"]))
+    await w.world.station._plans.refresh()
+    del w.org.users["ann"]
+    async with w.delivering():
+        await w.until_value("select count(*) from change where state = 'done' and owner_confirmed > 0", 2)
+    assert w.owners() == {"p0@gmail.com": "bob", "p1@gmail.com": "bob"}
+    assert await w.world.value("select count(*) from rep where paused_at is not null") == 0
+    assert await w.world.value("select count(*) from credit where closed_seq is null") == 0
+
+
 async def test_case_11_an_owner_named_to_a_caller_who_waited_is_final(open_whole: Wholes) -> None:
     """A meeting was booked with him: the write fails for a person to see, and he gets nothing further."""
     w = await open_whole(reps(["gone", "ann"]))

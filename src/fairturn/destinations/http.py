@@ -85,7 +85,7 @@ class PinnedBackend(httpcore2.AsyncNetworkBackend):
 
 
 def is_public(address: str) -> bool:
-    """Loopback, private, link-local (169.254.169.254), shared, reserved and whatever leads to them from IPv6 are not."""
+    """Loopback, private, link-local (169.254.169.254), shared, reserved, and what leads to them from IPv6, are not."""
     try:
         parsed = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:

@@ -164,7 +164,10 @@ class RouteStation:
         False when the lead stays with its rep: named by a rule or to a caller who waited, or routed again for this
         before. Its write is in the list of failed ones then.
         """
-        if await self._router.pause(rep, f"the CRM refuses this owner: {message}"):
+        known = (
+            rep in self._plans.current.settings.reps
+        )  # one who has left takes no turns: a pause would outlast a return
+        if known and await self._router.pause(rep, f"the CRM refuses this owner: {message}"):
             log.error("rep.paused", rep=rep, lead=lead, crm=message)
         if await self._router.keeps_owner(lead):
             return False

@@ -37,4 +37,12 @@ def open_shadow(name: str, settings: Settings, reps: Mapping[str, Rep]) -> Shado
 
 def encoder(name: str, settings: Settings, reps: Mapping[str, Rep]) -> Encoder:
     users = {rep: row.ids[name] for rep, row in reps.items() if name in row.ids}
-    return Encoder(name, settings.object, settings.external_id, sources(settings.map), users, settings.account_lookup)
+    return Encoder(
+        name,
+        settings.object,
+        settings.external_id,
+        sources(settings.map),
+        users,
+        settings.account_lookup,
+        frozenset(reps),
+    )

@@ -32,6 +32,7 @@ class Encoder:
     fields: Mapping[str, MapTo]  # Salesforce field -> where its value comes from
     users: Mapping[str, str]
     account_lookup: str | None = None  # e.g. Account__r.Fairturn_Key__c
+    reps: frozenset[str] = frozenset()  # all in the settings, with a user id or without
 
     def draft(self, outgoing: Outgoing) -> Record | Refused:
         """The fields that are sent. Without the external id, which every record carries."""
@@ -95,6 +96,9 @@ class Encoder:
         owner = str(outgoing.owner)
         if outgoing.owner_kind == "rep":
             user = self.users.get(owner)
+            if user is None and self.reps and owner not in self.reps:
+                gone = f"rep {owner} is no longer in the settings"
+                return Refused(outgoing.key, "OWNER_GONE", gone, ("OwnerId",), owner_fault=True)
             if user is None:
                 message = f"rep {owner} has no Salesforce user id. Add {self.destination} to reps.{owner}.ids"
                 return Refused(outgoing.key, "OWNER_WITHOUT_ID", message, ("OwnerId",))
