@@ -5,6 +5,7 @@ import asyncio
 import pytest
 import uvicorn
 
+from fairturn.intake import protocol
 from fairturn.intake.protocol import Joined, Protocol
 from fairturn.intake.wire import reply, respond
 
@@ -85,3 +86,31 @@ async def test_two_requests_in_one_packet_get_two_answers(end):
         writer.close()
     finally:
         await server.shutdown()
+
+
+@pytest.mark.parametrize("sent", [b"", b"POST /in/web HTTP/1.1\r\nHost: x\r\n"])
+@pytest.mark.parametrize("after", [0, 1])
+async def test_a_request_that_never_gets_to_its_body_is_closed(monkeypatch, sent, after):
+    """Also the second of a connection. One that has come whole is answered, however long its answer takes."""
+    monkeypatch.setattr(protocol, "HEADERS", 0.3)
+
+    async def app(scope, receive, send):
+        await asyncio.sleep(0.6)
+        await respond(send, reply(200, {}))
+
+    config = uvicorn.Config(app, http=Protocol, lifespan="off", log_level="critical", timeout_keep_alive=1)
+    server = uvicorn.Server(config)
+    config.load()
+    loop = asyncio.get_running_loop()
+    listening = await loop.create_server(
+        lambda: Protocol(config=config, server_state=server.server_state, app_state={}), "127.0.0.1", 0
+    )
+    async with listening:
+        reader, writer = await asyncio.open_connection(*listening.sockets[0].getsockname()[:2])
+        for _ in range(after):
+            writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert b"200 OK" in await reader.readuntil(b"{}")
+        writer.write(sent)
+        async with asyncio.timeout(10):
+            assert await reader.read() == b""
+        writer.close()

@@ -11,6 +11,8 @@ from typing import Any, cast
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+HEADERS = 20.0  # seconds from a connection's or a request's first byte to the end of its headers
+
 
 class Joined:
     """A transport that gathers writes until the loop's next turn. All else is the transport's own."""
@@ -41,5 +43,42 @@ class Joined:
 
 
 class Protocol(HttpToolsProtocol):
+    """Closes a connection whose request does not get as far as its body: uvicorn would wait for ever, and as many of
+    them as there are file handles would close the door. (The body has its own limit.)
+    """
+
+    _begun = False
+    _late: asyncio.TimerHandle | None = None
+
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # so is theirs
         super().connection_made(cast("asyncio.Transport", Joined(transport, self.loop)))
+        self._late = self.loop.call_later(HEADERS, self._close)
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        # Almost always the head comes in one piece, and no timer is needed.
+        if self._begun and self._late is None:
+            self._late = self.loop.call_later(HEADERS, self._close)
+
+    def on_message_begin(self) -> None:
+        self._begun = True
+        super().on_message_begin()
+
+    def on_headers_complete(self) -> None:
+        self._begun = False
+        self._in_time()
+        super().on_headers_complete()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._in_time()
+        super().connection_lost(exc)
+
+    def _in_time(self) -> None:
+        if self._late is not None:
+            self._late.cancel()
+            self._late = None
+
+    def _close(self) -> None:
+        self._late = None
+        if not self.transport.is_closing():
+            self.transport.close()
