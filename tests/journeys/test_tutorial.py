@@ -75,7 +75,8 @@ def script() -> str:
 @contextlib.contextmanager
 def shell(folder: Path) -> Iterator[subprocess.Popen[str]]:
     kept = {key: value for key, value in os.environ.items() if not key.startswith(("FAIRTURN_", "SALESFORCE_"))}
-    env = kept | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}", "TZ": "UTC"}
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    env = kept | {"PATH": path, "TZ": "UTC", "COLUMNS": "100"}  # as wide as the page is
     process = subprocess.Popen(
         ["bash"],
         cwd=folder,

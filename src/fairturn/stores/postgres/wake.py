@@ -78,8 +78,12 @@ class Listener:
             for channel in self._bells:
                 await connection.add_listener(channel, self._hear(channel))
             self._ring_all()
-            while True:
-                await asyncio.sleep(PROBE)
+            gone = asyncio.Event()  # a session that PostgreSQL ends says so; one that is black-holed shows in the probe
+            connection.add_termination_listener(lambda *_: gone.set())
+            while not gone.is_set():
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(PROBE):
+                        await gone.wait()
                 await connection.execute("select 1", timeout=PROBE)
         finally:
             connection.terminate()
