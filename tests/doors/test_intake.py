@@ -433,6 +433,7 @@ async def test_whatever_arrives_is_never_a_5xx(two_doors, body, content_type, he
     if status == 202:
         content = orjson.loads(answer.partition(b"\r\n\r\n")[2])
         for event in content["events"]:
+            # Equal as JSON to an event before it, and it is that event; its own bytes are kept all the same.
             row = await intake.stored(event)
-            assert row["raw"] == body
+            assert await intake.sql.fetchval("select true from delivery where body = $1", body)
             await intake.sql.fetchval("select convert_from($1::bytea, 'utf8')::jsonb", row["seen"])
