@@ -161,11 +161,20 @@ def remove_all(data: Path) -> None:
     if places is not None:
         for folder in (places.pgdata, *_socket_dirs(places)):
             if is_private(folder, places.account):
-                shutil.rmtree(folder)
+                _remove(folder)
         places.config.unlink(missing_ok=True)
     if pointer.is_symlink():
-        shutil.rmtree(pointer.readlink().parent)
+        _remove(pointer.readlink().parent)
         pointer.unlink()
+
+
+def _remove(folder: Path) -> None:
+    """Delete a tree from which a postmaster at its very end still takes its own files (postmaster.pid) away."""
+    while folder.exists():
+        try:
+            shutil.rmtree(folder)
+        except FileNotFoundError:
+            continue
 
 
 def _socket_dirs(places: Places) -> list[Path]:
