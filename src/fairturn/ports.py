@@ -5,7 +5,7 @@ Every method that touches PostgreSQL raises StoreUnavailable, Contended or Store
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -13,28 +13,8 @@ from typing import Literal, Protocol
 from uuid import UUID
 
 from fairturn.decide.batching import Pending
-from fairturn.decide.pool import Entry, Fold, PoolFacts
-from fairturn.model import (
-    Answer,
-    Arrival,
-    Assigned,
-    AssignmentLine,
-    Batch,
-    By,
-    DestinationStanding,
-    Event,
-    FailedWrite,
-    HistoryLine,
-    Key,
-    Lead,
-    LeadLine,
-    Outgoing,
-    Pause,
-    Refused,
-    RepStanding,
-    Story,
-    Verdict,
-)
+from fairturn.decide.pool import Fold, PoolFacts
+from fairturn.model import Answer, Arrival, Assigned, Batch, Event, Key, Lead, Outgoing, Refused, Verdict
 
 OWNER_REFUSED = "the CRM refused the owner"  # how the reason of a turn given back for that begins
 
@@ -242,147 +222,3 @@ class Broom(Protocol):
 
     async def purge_events(self, older_than: float, limit: int) -> int:
         """Rows of events older than this many seconds go."""
-
-
-@dataclass(frozen=True, slots=True)
-class LeadFilter:
-    status: str | None = None
-    pool: str | None = None
-    rep: str | None = None
-    oldest_first: bool = False
-    before: int | None = None  # lead id, for the next page
-    limit: int = 50
-
-
-@dataclass(frozen=True, slots=True)
-class FailedFilter:
-    """Which failed writes: of these leads (None = of all), with this code, in this destination."""
-
-    leads: tuple[int, ...] | None = None
-    code: str | None = None
-    destination: str | None = None
-
-
-class Reads(Protocol):
-    """What lists, pages and explanations are made of. Locks nothing."""
-
-    async def reps(self) -> Sequence[RepStanding]: ...
-
-    async def leads(self, wanted: LeadFilter) -> Sequence[LeadLine]: ...
-
-    async def find(self, text: str, digests: Sequence[bytes], records: Sequence[str]) -> Sequence[int]:
-        """Leads that have one of these keys, CRM records, or whose id of any source is `text`; merged ones resolved."""
-
-    async def story(self, lead: int) -> Story | None: ...
-
-    async def destinations(self) -> Sequence[DestinationStanding]: ...
-
-    async def failed(self, wanted: FailedFilter, limit: int) -> Sequence[FailedWrite]: ...
-
-    async def history(self, subject: str | None, limit: int) -> Sequence[HistoryLine]:
-        """Newest first; of one thing (`rep ann`), or what several have in common (`rep`)."""
-
-    async def pools(self, shapes: Mapping[str, PoolShape]) -> Mapping[str, PoolFacts]:
-        """As they stand, without a lock: for reckoning what would happen."""
-
-
-@dataclass(frozen=True, slots=True)
-class Retried:
-    writes: int  # pending again
-    under_way: int  # of those named: pending or in flight already
-
-
-@dataclass(frozen=True, slots=True)
-class Dropped:
-    """A failed write given up, and the turn that its lead had taken."""
-
-    lead: int
-    destination: str
-    elsewhere: bool  # some destination has the lead, may have it, or will be tried for it: the turn stands
-    turn: AssignmentLine | None  # the row that gave the lead to its rep, unless the lead was given back since
-
-
-class ActStep(Protocol):
-    """One transaction of a person's act: what route may do, and what only people do, with its row of history."""
-
-    @property
-    def route(self) -> RouteStep: ...
-
-    async def drop(self, wanted: FailedFilter) -> Sequence[Dropped]:
-        """Give up failed writes of these leads. `route.leads` has locked the leads before."""
-
-    async def note(self, verb: str, subject: str, detail: Mapping[str, object]) -> None: ...
-
-
-class Acts(Protocol):
-    """What people do. Each act is one transaction, leaves a row of history, and wakes the stations it concerns."""
-
-    async def pause_rep(self, rep: str, by: By) -> Pause | None:
-        """The pause that stood already; None = paused now. NotFound for a rep who is not in force."""
-
-    async def resume_reps(self, reps: Sequence[str], by: By) -> frozenset[str]:
-        """Those who were paused. All at once: held leads that see one of five back would all go to that one."""
-
-    async def pause_destination(self, destination: str, by: By) -> Pause | None: ...
-
-    async def resume_destination(self, destination: str, by: By) -> bool: ...
-
-    async def retry(self, wanted: FailedFilter, by: By) -> Retried:
-        """Those of the moment of the call, in bounded transactions."""
-
-    async def backfill(self, destination: str, since: datetime | None, by: By) -> int:
-        """Leads older than the destination become due there. How many; NotFound; NotAllowed for one that left."""
-
-    def step(self, by: By) -> AbstractAsyncContextManager[ActStep]: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Sent:
-    """A lead that was answered 2xx, as the destination should have it."""
-
-    lead: int
-    key: str | None  # our external id; None = no change was ever made for this destination
-    state: str  # of the change, or of the lead where there is none
-    confirmed: bool
-    record_id: str | None
-    owner: str | None  # as last sent
-    email: str | None
-    rep: str | None = None  # whose the lead is
-    due: bool = True  # False: nothing was heard of it since the destination joined the settings
-
-
-class Proofs(Protocol):
-    """The rows that a proof is made of. Everything read within `snapshot` is of one moment."""
-
-    def snapshot(self) -> AbstractAsyncContextManager[Snapshot]: ...
-
-
-class Snapshot(Protocol):
-    async def pools(self) -> Mapping[str, PoolFacts]:
-        """As stored: balances, total, seq, given, last and open credits."""
-
-    def entries(self, pool: str, before: int | None = None) -> AsyncIterator[Sequence[Entry]]:
-        """In order of sequence, by the thousand; up to but not including `before`."""
-
-    async def outside(self) -> int:
-        """Leads whose owner a rule named, outside any pool."""
-
-    def answered(self, destination: str, since: datetime) -> AsyncIterator[Sequence[Sent]]:
-        """Leads with an event received since then, each once, in order of id; without those in shadow mode."""
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    record_id: str
-    key: str | None
-    owner: str | None
-    email: str | None
-
-
-class Inspect(Protocol):
-    """A CRM that can be asked what it has."""
-
-    async def find(self, keys: Sequence[str], emails: Sequence[str]) -> Sequence[Found]:
-        """Every record that bears one of our external ids, or one of these addresses, deleted ones aside."""
-
-    async def close(self) -> None: ...

@@ -6,13 +6,13 @@ from collections.abc import AsyncIterator
 import asyncpg
 import pytest
 
+from fairturn.desk import FailedFilter, LeadFilter
 from fairturn.errors import NotFound
-from fairturn.model import By
-from fairturn.ports import FailedFilter, LeadFilter
 from fairturn.stores.postgres.acts import PostgresActs
 from fairturn.stores.postgres.database import Database
 from fairturn.stores.postgres.proofs import PostgresProofs
 from fairturn.stores.postgres.reads import PostgresReads
+from fairturn.views import By
 from tests.doors.commands import lead
 from tests.flow.world import World, config
 

@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from fairturn.model import By
-from fairturn.ports import FailedFilter
+from fairturn.desk import FailedFilter
 from fairturn.stores.postgres.acts import PostgresActs
+from fairturn.views import By
 from tests.doors.commands import Open, Shell, lead, shells
 from tests.flow.world import config
 

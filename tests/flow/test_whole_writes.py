@@ -5,9 +5,9 @@ import contextlib
 
 import asyncpg
 
-from fairturn.model import By
-from fairturn.ports import FailedFilter
+from fairturn.desk import FailedFilter
 from fairturn.stores.postgres.acts import PostgresActs
+from fairturn.views import By
 from tests.contract.ledger_rows import DESTINATION
 from tests.destinations.simulated import MAP
 from tests.destinations.test_salesforce_hostile import http, server, token

@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 ROOMS = [
     "cli", "assemble", "intake", "api", "dashboard", "operate", "flow", "stores", "destinations", "sources",
-    "ports", "decide", "config", "telemetry", "model", "errors",
+    "desk", "ports", "decide", "config", "telemetry", "views", "model", "errors",
 ]  # fmt: skip
 STOREYS = "Imports point down"
 PURE = "Decisions are values in"

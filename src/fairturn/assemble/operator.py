@@ -10,13 +10,13 @@ from pathlib import Path
 
 from fairturn.assemble.database import Found, find, reached
 from fairturn.config import Settings
+from fairturn.desk import Acts, Inspect, Proofs, Reads
 from fairturn.destinations.salesforce.inspect import open_inspect
 from fairturn.errors import ConfigError, NotAllowed
 from fairturn.flow.plan import Plan, compile_plan
 from fairturn.operate.events import Asides
 from fairturn.operate.secrets import beside, secret
 from fairturn.operate.settings import Loaded, parse
-from fairturn.ports import Acts, Inspect, Proofs, Reads
 from fairturn.sources import flattener
 from fairturn.stores.postgres import migrate
 from fairturn.stores.postgres.acts import PostgresActs

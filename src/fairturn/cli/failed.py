@@ -12,7 +12,7 @@ from fairturn.cli.running import Actor, Because, Config, Json, Reason, by, login
 
 if TYPE_CHECKING:
     from fairturn.assemble.operator import Operator
-    from fairturn.ports import FailedFilter
+    from fairturn.desk import FailedFilter
 
 group = typer.Typer(help="Writes that a CRM refused: list, retry, drop.", no_args_is_help=True)
 Leads = Annotated[list[str] | None, typer.Argument(help="Leads, by address or number.", metavar="[LEAD]...")]
@@ -30,8 +30,8 @@ def list_failed(
     as_json: Json = False,
 ) -> None:
     """What the CRM refused, in its own words, newest first."""
+    from fairturn.desk import FailedFilter
     from fairturn.operate import failed, leads
-    from fairturn.ports import FailedFilter
 
     async def work(op: Operator) -> None:
         writes = await failed.failed(op.reads, FailedFilter(None, code, destination), limit)
@@ -142,9 +142,9 @@ def _chosen(leads: list[str] | None, everything: bool) -> None:
 
 
 async def _wanted(op: Operator, leads: list[str] | None, code: str | None, destination: str | None) -> FailedFilter:
+    from fairturn.desk import FailedFilter
     from fairturn.errors import NotFound
     from fairturn.operate.leads import locate
-    from fairturn.ports import FailedFilter
 
     settings = op.settings.settings if op.settings else None
     if destination is not None and destination not in (known := [d.id for d in await op.reads.destinations()]):

@@ -11,8 +11,8 @@ from fairturn.cli.running import Actor, Because, Config, Json, by, login, run
 
 if TYPE_CHECKING:
     from fairturn.assemble.operator import Operator
-    from fairturn.model import By
     from fairturn.operate.holds import Released
+    from fairturn.views import By
 
 group = typer.Typer(help="Leads that nobody can take now: list, release.", no_args_is_help=True)
 

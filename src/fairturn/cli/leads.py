@@ -12,7 +12,7 @@ from fairturn.cli.running import Config, Json, run
 
 if TYPE_CHECKING:
     from fairturn.assemble.operator import Operator
-    from fairturn.model import Story
+    from fairturn.views import Story
 
 group = typer.Typer(help="Leads: list, show.", no_args_is_help=True)
 LEAD = "An e-mail address, the lead's number, a CRM record's id, or a source's own id."
@@ -31,8 +31,8 @@ def list_leads(
     as_json: Json = False,
 ) -> None:
     """Leads, newest first: who they are, whose they are, and why."""
+    from fairturn.desk import LeadFilter
     from fairturn.operate import leads
-    from fairturn.ports import LeadFilter
 
     async def work(op: Operator) -> None:
         wanted = LeadFilter(status=status, pool=pool, rep=rep, limit=limit, before=before)

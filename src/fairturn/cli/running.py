@@ -25,7 +25,7 @@ from fairturn.errors import (
     NotServing,
     StoreError,
 )
-from fairturn.model import By
+from fairturn.views import By
 
 if TYPE_CHECKING:
     from fairturn.assemble.operator import Operator

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from fairturn.decide.auditing import PoolAudit, Replay
 from fairturn.decide.pool import GIVES, PoolFacts
-from fairturn.ports import Proofs, Snapshot
+from fairturn.desk import Proofs, Snapshot
 
 Progress = Callable[[str, int, int], None]  # pool, entries done, entries in all
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from fairturn.config import Settings
-from fairturn.model import By, DestinationStanding, Pause
-from fairturn.ports import Acts, Reads
+from fairturn.desk import Acts, Reads
+from fairturn.views import By, DestinationStanding, Pause
 
 
 @dataclass(frozen=True, slots=True)

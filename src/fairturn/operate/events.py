@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from fairturn.errors import NotFound
-from fairturn.model import By, EventLine
+from fairturn.views import By, EventLine
 
 STATES = {"aside": "quarantined", "waiting": "waiting", "expired": "expired"}
 ID = re.compile(r"[0-9a-f]{32}")

@@ -7,11 +7,13 @@ from dataclasses import dataclass, replace
 
 from fairturn.decide.drafts import DROPPED, from_lead
 from fairturn.decide.fairness import after, give_back
+from fairturn.desk import Acts, ActStep, Dropped, FailedFilter, Reads, Retried
 from fairturn.errors import StaleConfig
 from fairturn.flow.plan import Plan
-from fairturn.model import AssignmentLine, By, FailedWrite, Lead
+from fairturn.model import Lead
 from fairturn.operate.leads import name
-from fairturn.ports import Acts, ActStep, Dropped, FailedFilter, LeadWrite, Reads, Retried, Routed
+from fairturn.ports import LeadWrite, Routed
+from fairturn.views import AssignmentLine, By, FailedWrite
 
 MOST = 100_000  # failed writes that one act takes in; the ceiling stops a destination long before
 AT_ONCE = 200  # leads of one transaction

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from fairturn.model import HistoryLine
-from fairturn.ports import Reads
+from fairturn.desk import Reads
+from fairturn.views import HistoryLine
 
 NAMED = 10  # of a list; --json has them all
 

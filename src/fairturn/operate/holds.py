@@ -9,13 +9,14 @@ from fairturn.decide.drafts import Draft, from_lead
 from fairturn.decide.fairness import assign
 from fairturn.decide.pool import Fold, Waiting
 from fairturn.decide.record_ids import may_own
+from fairturn.desk import Acts, ActStep, LeadFilter, Reads
 from fairturn.errors import NotAllowed, NotFound, StaleConfig
 from fairturn.flow.plan import Plan
 from fairturn.flow.route import route_held
-from fairturn.model import By, LeadLine
 from fairturn.operate.check_people import QUEUE
 from fairturn.operate.leads import standing
-from fairturn.ports import Acts, ActStep, LeadFilter, LeadWrite, Reads, Routed
+from fairturn.ports import LeadWrite, Routed
+from fairturn.views import By, LeadLine
 
 MOST = 10_000  # leads that one act of a person names
 

@@ -9,10 +9,11 @@ from fairturn.decide.addresses import email_facts
 from fairturn.decide.matching import digest, email_key, record_key
 from fairturn.decide.merging import EPOCH, MICROSECOND, event_of, plain
 from fairturn.decide.record_ids import is_record_id, long_form
+from fairturn.desk import LeadFilter, Reads
 from fairturn.errors import NotAllowed, NotFound
-from fairturn.model import ChangeLine, Fields, Lead, LeadLine, Story
+from fairturn.model import Fields, Lead
 from fairturn.operate.records import kept
-from fairturn.ports import LeadFilter, Reads
+from fairturn.views import ChangeLine, LeadLine, Story
 
 DIGITS = 18  # of a bigint
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from fairturn.config import Settings
-from fairturn.ports import Found, Inspect, Proofs, Sent
+from fairturn.desk import Found, Inspect, Proofs, Sent
 
 ANSWERED = 500  # leads of one round of questions
 Progress = Callable[[str, int, int], None]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from fairturn.model import Story
+from fairturn.views import Story
 
 Record = Mapping[str, object]
 

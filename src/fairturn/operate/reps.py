@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from fairturn.config import Settings
-from fairturn.model import By, Pause, RepStanding
-from fairturn.ports import Acts, Reads
+from fairturn.desk import Acts, Reads
+from fairturn.views import By, Pause, RepStanding
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,11 +15,12 @@ from fairturn.decide.merging import plain
 from fairturn.decide.pool import GIVES, Entry, PoolFacts
 from fairturn.decide.rules import Answer
 from fairturn.decide.turn_facts import Seat, in_leads, ready_from, seats
+from fairturn.desk import Proofs, Reads
 from fairturn.flow.plan import Plan
-from fairturn.model import AssignmentLine, FieldValue, HistoryLine, Lead, Story
+from fairturn.model import FieldValue, Lead
 from fairturn.operate.audit import Progress
 from fairturn.operate.records import kept, kept_json
-from fairturn.ports import Proofs, Reads
+from fairturn.views import AssignmentLine, HistoryLine, Story
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,10 @@ from urllib.parse import quote
 import orjson
 
 from fairturn.config import Destination as Settings
+from fairturn.desk import Found
 from fairturn.destinations.http import Reply, base_of, exchange, open_client
 from fairturn.destinations.salesforce.auth import Credentials, Login, Session
 from fairturn.errors import DestinationError
-from fairturn.ports import Found
 
 LONGEST = (
     6000  # characters of a query as it travels; Salesforce answers 414 or 431 from 16,384 bytes of URI and headers

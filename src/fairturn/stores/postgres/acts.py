@@ -7,12 +7,12 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
 
+from fairturn.desk import Dropped, FailedFilter, Retried
 from fairturn.errors import NotAllowed, NotFound
-from fairturn.model import By, Pause
-from fairturn.ports import Dropped, FailedFilter, Retried
 from fairturn.stores.postgres.database import Connection, Database, statements
 from fairturn.stores.postgres.reads import assignment_of, pause_of
 from fairturn.stores.postgres.router import PostgresRouteStep
+from fairturn.views import By, Pause
 
 SQL = statements("acts")
 ROUTE, DELIVER = "fairturn_event", "fairturn_change"

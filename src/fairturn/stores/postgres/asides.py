@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fairturn.model import By, EventLine
 from fairturn.stores.postgres.database import Database, statements
+from fairturn.views import By, EventLine
 
 SQL = statements("asides")
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from fairturn.decide.pool import Credit, Entry, PoolFacts
 from fairturn.decide.rotation import Member
-from fairturn.ports import Sent
+from fairturn.desk import Sent
 from fairturn.stores.postgres.database import Connection, Database, statements
 
 SQL = statements("proofs")

@@ -7,24 +7,25 @@ from typing import Any
 
 from fairturn.decide.merging import load
 from fairturn.decide.pool import PoolFacts
-from fairturn.model import (
+from fairturn.desk import FailedFilter, LeadFilter
+from fairturn.model import Key
+from fairturn.ports import PoolShape
+from fairturn.stores.postgres.database import Database, statements
+from fairturn.stores.postgres.router import SQL as ROUTER
+from fairturn.stores.postgres.router import lead_of, read_pools
+from fairturn.views import (
     AssignmentLine,
     ChangeLine,
     DestinationStanding,
     EventLine,
     FailedWrite,
     HistoryLine,
-    Key,
     LeadLine,
     Pause,
     RepStanding,
     Story,
     WriteLine,
 )
-from fairturn.ports import FailedFilter, LeadFilter, PoolShape
-from fairturn.stores.postgres.database import Database, statements
-from fairturn.stores.postgres.router import SQL as ROUTER
-from fairturn.stores.postgres.router import lead_of, read_pools
 
 SQL = statements("reads")
 BIGGEST = 2**63 - 1  # a bigint
