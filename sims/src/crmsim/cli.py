@@ -4,11 +4,12 @@ import argparse
 import json
 import os
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from crmsim import __version__
-from crmsim.options import Options
+from crmsim.options import Doors, Options, Setup
 from crmsim.server import serve
 
 
@@ -37,6 +38,14 @@ def parser() -> argparse.ArgumentParser:
     add("--api-limit", type=int, default=100_000, help="API requests a day")
     add("--evidence-file", type=Path, help="append the evidence to this file as JSON lines")
     add("--evidence-requests", type=int, default=20_000, help="requests kept in memory")
+    add("--https", action="store_true", help="https beside http, with a certificate made here")
+    add("--https-port", type=int, default=0, help="of Salesforce; 0: any free port")
+    add("--certificate", type=Path, metavar="DIR", help="keeps the certificate, for the next start too")
+    add("--hubspot-port", type=int, help="a simulated HubSpot too; 0: any free port")
+    add("--hubspot-https-port", type=int, default=0, help="0: any free port")
+    add("--hubspot-seed-file", type=Path, help="JSON: owners, contacts, companies, ...")
+    add("--hubspot-faults", type=Path, help="JSON: the fault plan")
+    add("--hubspot-switch", action="append", default=[], metavar="NAME=VALUE", help="see README; may be repeated")
     add("--exit-with-parent", action="store_true", help="end when stdin closes")
     return top
 
@@ -46,7 +55,7 @@ def main(arguments: list[str] | None = None) -> int:
     top = parser()
     given = top.parse_args(arguments)
     try:
-        options = Options(
+        salesforce = Options(
             time_scale=given.time_scale,
             latency=given.latency,
             latency_per_record=given.latency_per_record,
@@ -61,7 +70,8 @@ def main(arguments: list[str] | None = None) -> int:
             plan=_document(given.faults),
             switches=dict(map(_switch, given.switch)),
         )
-        serve(options, given.host, given.port, exit_with_parent=given.exit_with_parent)
+        hubspot = None if given.hubspot_port is None else _hubspot(given)
+        serve(Setup(salesforce, hubspot), _doors(given), exit_with_parent=given.exit_with_parent)
     except ValueError as trouble:
         print(f"crmsim: {trouble}", file=sys.stderr)
         return 2
@@ -69,6 +79,26 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"crmsim: {trouble}", file=sys.stderr)
         return 1
     return 0
+
+
+def _doors(given: argparse.Namespace) -> Doors:
+    return Doors(
+        host=given.host,
+        port=given.port,
+        hubspot_port=given.hubspot_port or 0,
+        https=given.https or given.certificate is not None,
+        https_port=given.https_port,
+        hubspot_https_port=given.hubspot_https_port,
+        certificate=given.certificate,
+    )
+
+
+def _hubspot(given: argparse.Namespace) -> Any:
+    return import_module("crmsim.hubspot.options").HubspotOptions(
+        seed=_document(given.hubspot_seed_file),
+        plan=_document(given.hubspot_faults),
+        switches=dict(map(_switch, given.hubspot_switch)),
+    )
 
 
 def _document(path: Path | None) -> dict[str, Any]:

@@ -35,10 +35,37 @@ class Options:
     switches: Mapping[str, Any] = field(default_factory=dict)
 
 
-def build(options: Options) -> Salesforce:
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """The CRMs of one process; they share its clock. `hubspot` None: Salesforce alone."""
+
+    salesforce: Options
+    hubspot: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Doors:
+    """Where the process listens; port 0 is any free one. `certificate`: the folder that keeps it, None a temporary."""
+
+    host: str = "127.0.0.1"
+    port: int = 0
+    hubspot_port: int = 0
+    https: bool = False
+    https_port: int = 0
+    hubspot_https_port: int = 0
+    certificate: Path | None = None
+
+    def ports(self, crm: str) -> tuple[int, int]:
+        """A CRM's ports of http and https."""
+        if crm == "hubspot":
+            return self.hubspot_port, self.hubspot_https_port
+        return self.port, self.https_port
+
+
+def build(options: Options, clock: Clock) -> Salesforce:
     """Raises ValueError with the fault of a seed, a plan or a switch."""
     sim = Salesforce(
-        clock=Clock(options.time_scale),
+        clock=clock,
         org=Org(),
         sessions=Sessions(options.client_id, options.client_secret),
         evidence=Evidence(options.evidence_requests, options.evidence_file),

@@ -1,4 +1,4 @@
-"""The process: a socket, uvicorn on plain asyncio (resets need its transports), a ready line, a quiet end."""
+"""The process: sockets, uvicorn on plain asyncio (resets need its transports), a ready line, a quiet end."""
 
 import asyncio
 import contextlib
@@ -6,57 +6,77 @@ import json
 import os
 import signal
 import socket
+import tempfile
 import threading
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
 
 import uvicorn
+from starlette.types import ASGIApp
 
-from crmsim.app import CONTROL, application
-from crmsim.options import Options
+from crmsim.app import CONTROL, applications
+from crmsim.certificate import Certificate, certificate
+from crmsim.options import Doors, Setup
 from crmsim.wire import SimProtocol
 
 PATIENCE = 1  # seconds that requests in work have to end on SIGTERM
 
 
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """One socket: `name` is the CRM's, with `_https` where it speaks TLS."""
+
+    name: str
+    app: ASGIApp
+    socket: socket.socket
+    certificate: Certificate | None
+
+    @property
+    def port(self) -> int:
+        return int(self.socket.getsockname()[1])
+
+    def url(self, host: str) -> str:
+        shown = f"[{host}]" if ":" in host else host
+        return f"{'https' if self.certificate else 'http'}://{shown}:{self.port}"
+
+
 class _Server(uvicorn.Server):
-    """uvicorn, but a SIGTERM ends the process with exit code 0, and the ready line comes when it listens."""
+    """uvicorn, but signals are the process's business: several servers end together, with exit code 0."""
 
-    ready_line: str = ""
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Generator[None, None, None]:
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, self.stop)
-        yield
-
-    def stop(self) -> None:
-        self.should_exit = True
+    def __init__(self, config: uvicorn.Config, listening: Callable[[], None]) -> None:
+        super().__init__(config)
+        self.listening = listening
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets=sockets)
-        print(self.ready_line, flush=True)
+        self.listening()
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Generator[None, None, None]:
+        yield
 
 
-def serve(options: Options, host: str, port: int, *, exit_with_parent: bool) -> None:
-    """Run until SIGTERM or SIGINT, or until stdin closes. OSError: the port is taken; ValueError: as `build`."""
-    app = application(options)
-    listener = _listen(host, port)
-    config = uvicorn.Config(
-        app,
-        loop="asyncio",
-        http=SimProtocol,
-        ws="none",
-        lifespan="off",
-        log_level="warning",
-        access_log=False,
-        timeout_keep_alive=75,
-        timeout_graceful_shutdown=PATIENCE,
-        server_header=False,
-    )
-    server = _Server(config)
-    server.ready_line = ready_line(host, listener.getsockname()[1])
-    asyncio.run(_run(server, listener, exit_with_parent=exit_with_parent))
+def serve(setup: Setup, doors: Doors, *, exit_with_parent: bool) -> None:
+    """Run until SIGTERM or SIGINT, or until stdin closes. OSError: a port is taken; ValueError: as `build`."""
+    with tempfile.TemporaryDirectory(prefix="crmsim-") as folder:
+        shown = None
+        if doors.https:
+            shown = certificate(doors.certificate or Path(folder), datetime.now(UTC), [doors.host])
+        listeners = _listeners(setup, doors, shown)
+        asyncio.run(_run(listeners, ready_line(listeners, doors.host), exit_with_parent=exit_with_parent))
+
+
+def _listeners(setup: Setup, doors: Doors, shown: Certificate | None) -> list[Listener]:
+    """Http, and https if asked for, of each CRM: both speak for one application, one state."""
+    listeners = []
+    for name, app in applications(setup).items():
+        port, secure_port = doors.ports(name)
+        listeners.append(Listener(name, app, _listen(doors.host, port), None))
+        if shown is not None:
+            listeners.append(Listener(f"{name}_https", app, _listen(doors.host, secure_port), shown))
+    return listeners
 
 
 def _listen(host: str, port: int) -> socket.socket:
@@ -69,30 +89,65 @@ def _listen(host: str, port: int) -> socket.socket:
     return listener
 
 
-def ready_line(host: str, port: int) -> str:
-    shown = f"[{host}]" if ":" in host else host
-    base = f"http://{shown}:{port}"
-    return json.dumps(
-        {
-            "ready": True,
-            "pid": os.getpid(),
-            "ports": {"salesforce": port},
-            "salesforce": base,
-            "control": base + CONTROL,
-        }
+def ready_line(listeners: Sequence[Listener], host: str) -> str:
+    urls = {item.name: item.url(host) for item in listeners}
+    ports = {item.name: item.port for item in listeners}
+    line = {"ready": True, "pid": os.getpid(), "ports": ports, **urls, "control": urls["salesforce"] + CONTROL}
+    if "hubspot" in urls:
+        line["hubspot_control"] = urls["hubspot"] + CONTROL
+    secure = next((item.certificate for item in listeners if item.certificate), None)
+    if secure is not None:
+        line["certificate"] = str(secure.authority)
+    return json.dumps(line)
+
+
+def _server(listener: Listener, listening: Callable[[], None]) -> _Server:
+    shown = listener.certificate
+    config = uvicorn.Config(
+        listener.app,
+        loop="asyncio",
+        http=SimProtocol,
+        ws="none",
+        lifespan="off",
+        log_level="warning",
+        access_log=False,
+        timeout_keep_alive=75,
+        timeout_graceful_shutdown=PATIENCE,
+        server_header=False,
+        ssl_certfile=shown.chain if shown else None,
+        ssl_keyfile=shown.key if shown else None,
     )
+    return _Server(config, listening)
 
 
-async def _run(server: _Server, listener: socket.socket, *, exit_with_parent: bool) -> None:
+async def _run(listeners: Sequence[Listener], ready: str, *, exit_with_parent: bool) -> None:
+    silent = len(listeners)
+
+    def listening() -> None:
+        nonlocal silent
+        silent -= 1
+        if not silent:
+            print(ready, flush=True)
+
+    servers = [_server(listener, listening) for listener in listeners]
+
+    def stop() -> None:
+        for server in servers:
+            server.should_exit = True
+
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop)
     if exit_with_parent:
-        loop = asyncio.get_running_loop()
-        threading.Thread(target=_watch_stdin, args=(loop, server), daemon=True).start()
-    await server.serve(sockets=[listener])
+        threading.Thread(target=_watch_stdin, args=(loop, stop), daemon=True).start()
+    await asyncio.gather(*(
+        server.serve(sockets=[listener.socket]) for server, listener in zip(servers, listeners, strict=True)
+    ))  # fmt: skip
 
 
-def _watch_stdin(loop: asyncio.AbstractEventLoop, server: _Server) -> None:
+def _watch_stdin(loop: asyncio.AbstractEventLoop, stop: Callable[[], None]) -> None:
     """A parent that dies closes our stdin, whatever killed it."""
     with contextlib.suppress(OSError, RuntimeError):
         while os.read(0, 4096):
             pass
-        loop.call_soon_threadsafe(server.stop)
+        loop.call_soon_threadsafe(stop)

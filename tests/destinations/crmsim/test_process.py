@@ -2,9 +2,13 @@
 
 import json
 import signal
+import ssl
+import stat
 import subprocess
 import sys
+from pathlib import Path
 
+import httpx2
 import pytest
 
 
@@ -68,6 +72,54 @@ def test_memory_is_bounded_by_requests(launch, connect):
         assert [entry["n"] for entry in found["requests"]] == [4, 5, 6]
         assert found["dropped"] == 3
         assert crm.sim("/summary")["read_requests"] == 5
+
+
+def trusting(ready):
+    return httpx2.Client(verify=ssl.create_default_context(cafile=ready["certificate"]), timeout=10)
+
+
+def test_https_speaks_for_the_same_org(launch, connect):
+    with launch("--https", "--time-scale", "0.01") as (_, ready), trusting(ready) as http:
+        assert ready["ports"]["salesforce_https"] > 0
+        for host in ("127.0.0.1", "localhost"):
+            url = f"https://{host}:{ready['ports']['salesforce_https']}"
+            answer = http.post(
+                f"{url}/services/oauth2/token",
+                data={"grant_type": "client_credentials"},
+                auth=("crmsim-client", "crmsim-secret"),
+            )
+            assert answer.json()["instance_url"] == url
+        assert connect(ready).sim("/summary")["token_requests"] == 2
+        with pytest.raises(httpx2.ConnectError):  # to whoever does not trust it, it is a stranger
+            httpx2.get(ready["salesforce_https"] + "/services/data", timeout=10)
+
+
+def test_a_reset_is_a_reset_over_https_too(launch, connect):
+    with launch("--https", "--time-scale", "0.01") as (_, ready), trusting(ready) as http:
+        crm = connect(ready)
+        crm.fault("reset_before", on="any", times=1)
+        with pytest.raises(httpx2.TransportError):
+            http.get(ready["salesforce_https"] + "/services/data")
+        assert http.get(ready["salesforce_https"] + "/services/data").status_code == 200
+
+
+def test_a_certificate_can_be_kept(launch, tmp_path):
+    folder = tmp_path / "kept"
+    found = []
+    for _ in range(2):
+        with launch("--certificate", str(folder)) as (_, ready), trusting(ready) as http:
+            assert http.get(ready["salesforce_https"] + "/services/data").status_code == 200
+            found.append(Path(ready["certificate"]).read_bytes())
+    assert found[0] == found[1]
+    assert stat.S_IMODE((folder / "crmsim.key").stat().st_mode) == 0o600
+
+
+def test_a_certificate_not_kept_goes_with_the_process(launch):
+    with launch("--https") as (process, ready):
+        assert Path(ready["certificate"]).exists()
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(10) == 0
+        assert not Path(ready["certificate"]).exists()
 
 
 @pytest.mark.parametrize(
