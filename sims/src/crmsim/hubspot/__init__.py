@@ -1,0 +1,1 @@
+"""A simulated HubSpot account: contacts, companies, owners, associations, and the limits around them."""
