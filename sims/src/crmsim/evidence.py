@@ -40,7 +40,11 @@ class RowNote:
 
 @dataclass(slots=True)
 class Entry:
-    """One request. `delivered`: the whole answer was handed to a connection that was still open."""
+    """One request. `delivered`: the whole answer was handed to a connection that was still open.
+
+    `told`: how many of its rows, from the first, the answer speaks of; None is all. A row whose fate the client was
+    not told may be sent again: that is no repeat. `calls`: what the request cost of the daily limit.
+    """
 
     n: int
     arrived: Stamp
@@ -56,6 +60,8 @@ class Entry:
     lock_waits: list[dict[str, Any]] = field(default_factory=list)
     status: int | None = None
     fault: str | None = None
+    calls: int = 0
+    told: int | None = None
     committed: Stamp | None = None
     delivered: bool = False
     answered: Stamp | None = None
@@ -67,6 +73,7 @@ class Entry:
             "object": self.object, "key_field": self.key_field, "records": self.records,
             "rows": [row.json() for row in self.rows], "accounts": self.accounts, "lock_waits": self.lock_waits,
             "status": self.status, "fault": self.fault, "delivered": self.delivered,
+            "calls": self.calls, "told": self.told,
             "committed": committed is not None, "committed_mono": committed.mono if committed else None,
             "at": self.arrived.wall, "mono": self.arrived.mono,
             "answered_at": answered.wall if answered else None, "answered_mono": answered.mono if answered else None,
@@ -155,7 +162,7 @@ class Evidence:
         if status is not None and status >= 400:
             self.totals["error_answers"] += 1
         if delivered and entry.committed and status is not None and status < 300:
-            for row in entry.rows:
+            for row in entry.rows[: entry.told]:
                 if row.key and row.outcome in ("created", "updated"):
                     self._confirmed[entry.object, row.key] = (row.digest, entry.n, entry.answered.mono)
         self.write_line({"request": entry.json()})

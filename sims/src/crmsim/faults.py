@@ -3,10 +3,13 @@
 A plan is JSON: `{"seed": 1, "faults": [{"kind": "reset_after", "on": "write", "nth": [3]}, ...]}`. All conditions of a
 fault must hold; the first fault of the list that fires is the request's. Times are simulated seconds since the plan
 was installed; `nth` and `every` count, from 1, the requests that match `on`, `method`, `path` and `object`.
+
+`on: "part"` means the subrequests of a request (Salesforce's Composite): each is drawn for itself, by its own method,
+path and object, after the request that carries it. The words for kinds are each CRM's own; `parse` is told them.
 """
 
 import random
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -26,14 +29,15 @@ KINDS = {
     "slow": "the work takes `seconds` more, locks held",
     "lock": "UNABLE_TO_LOCK_ROW for the first `rows` rows (all by default), without any wait",
     "storage_full": "STORAGE_LIMIT_EXCEEDED for every record that would be created",
+    "status": "the HTTP `status`, `body` and `headers` of the plan; before any work, or after it with commit = true",
 }
-ON = ("data", "write", "read", "token", "any")
+ON = ("data", "write", "read", "token", "part", "any")
 THEN = ("answer", "reset")
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What a fault may look at: the kind of request (`token`, `read`, `write`), its line, its object."""
+    """What a fault may look at: the kind of request (`token`, `read`, `write`, `part`), its line, its object."""
 
     kind: str
     method: str
@@ -60,27 +64,31 @@ class Fault:
     rows: int | None = None
     commit: bool = False
     then: str = "answer"
+    status: int | None = None  # of the kind `status`
+    body: Any = None  # JSON; a text goes out as HTML
+    headers: Mapping[str, str] = field(default_factory=dict)
 
     def concerns(self, subject: Subject) -> bool:
-        kind = self.on in ("any", subject.kind) or (self.on == "data" and subject.kind in ("read", "write"))
+        usual = {"any": subject.kind != "part", "data": subject.kind in ("read", "write")}
+        kind = usual.get(self.on, self.on == subject.kind)
         line = (self.method or subject.method) == subject.method and (self.path or "") in subject.path
         return kind and line and (self.object or subject.object).lower() == subject.object.lower()
 
 
-def parse(document: Mapping[str, Any]) -> tuple[int, list[Fault]]:
-    """Seed and faults of a plan. Raises ValueError that names the entry and the remedy."""
+def parse(document: Mapping[str, Any], kinds: Collection[str] = KINDS) -> tuple[int, list[Fault]]:
+    """Seed and faults of a plan; `kinds` are the CRM's. Raises ValueError that names the entry and the remedy."""
     unknown = set(document) - {"seed", "faults", "add"}
     if unknown:
         raise ValueError(f"unknown keys in the fault plan: {sorted(unknown)}; it has seed, faults and add")
     entries = document.get("faults", [])
     if not isinstance(entries, list):
         raise ValueError("faults must be a list")
-    return int(document.get("seed", 0)), [_fault(entry, f"faults[{index}]") for index, entry in enumerate(entries)]
+    return int(document.get("seed", 0)), [_fault(entry, f"faults[{n}]", kinds) for n, entry in enumerate(entries)]
 
 
-def _fault(entry: Any, where: str) -> Fault:
-    if not isinstance(entry, dict) or entry.get("kind") not in KINDS:
-        raise ValueError(f"{where}: kind must be one of {', '.join(KINDS)}")
+def _fault(entry: Any, where: str, kinds: Collection[str]) -> Fault:
+    if not isinstance(entry, dict) or entry.get("kind") not in kinds:
+        raise ValueError(f"{where}: kind must be one of {', '.join(kinds)}")
     values = {("start" if name == "from" else name): value for name, value in entry.items()}
     unknown = set(values) - {known.name for known in fields(Fault)}
     if unknown:
@@ -96,6 +104,8 @@ def _fault(entry: Any, where: str) -> Fault:
         raise ValueError(f"{where}: rate is a probability from 0 to 1")
     if fault.every is not None and fault.every < 1:
         raise ValueError(f"{where}: every must be 1 or more")
+    if fault.kind == "status" and not (isinstance(fault.status, int) and 200 <= fault.status <= 599):
+        raise ValueError(f"{where}: the kind status needs a status from 200 to 599")
     return fault
 
 

@@ -82,6 +82,34 @@ def test_a_broken_answer(crm, person):
     assert leads(crm) == 1
 
 
+def repeated(crm, kind, **given):
+    """Repeats counted when two rows are sent again after an answer that the plan has spoilt."""
+    rows = [{"Fairturn_Id__c": key, "LastName": key, "Company": "Acme"} for key in "ab"]
+    crm.fault(kind, nth=[1], **given)
+    crm.upsert(*rows)
+    crm.rows(*rows)
+    return crm.sim("/repeats")["count"]
+
+
+def test_what_the_answer_did_not_tell_may_be_sent_again(crm):
+    """No repeat: the client cannot know. A row that the answer did name is one."""
+    assert repeated(crm, "broken") == 0
+    assert not crm.sim("/requests")["requests"][-2]["delivered"]
+
+
+def test_rows_left_out_of_a_silent_success_are_no_repeats(crm):
+    assert repeated(crm, "silent", commit=True, rows=1) == 1
+
+
+def test_an_answer_of_the_plans_own(crm, person):
+    crm.fault("status", status=202, body={"odd": True}, headers={"Retry-After": "7"}, commit=True)
+    answer = crm.upsert(person("a"))
+    assert (answer.status_code, answer.json(), answer.headers["retry-after"]) == (202, {"odd": True}, "7")
+    crm.fault("status", status=521, body="<html>down</html>")
+    answer = crm.upsert(person("b"))
+    assert (answer.status_code, answer.headers["content-type"], leads(crm)) == (521, "text/html", 1)
+
+
 def test_storage_full_refuses_new_records_only(crm, person):
     crm.rows(person("old"))
     crm.fault("storage_full")

@@ -49,7 +49,8 @@ class Door:
         try:
             answer = await _answer(exchange, kind, found)
             status = answer.status
-            delivered = await deliver(scope, send, answer)
+            whole = fault is None or fault.kind != "broken"
+            delivered = await deliver(scope, send, answer) and whole
         except (Cut, asyncio.CancelledError):  # cancelled: the process ends, as if it had been killed
             reset(scope)
             await asyncio.sleep(0)  # lets the server see the connection go before this call returns
@@ -157,6 +158,7 @@ async def _before(exchange: Exchange, fault: Fault | None) -> Answer | None:
             403, "REQUEST_LIMIT_EXCEEDED", "ConcurrentRequests (Concurrent API Requests) Limit exceeded."
         ),
         "silent": lambda: Answer(200, []),
+        "status": lambda: _said(exchange, fault),
     }
     if fault.kind in early:
         return early[fault.kind]()
@@ -176,6 +178,7 @@ async def _after(exchange: Exchange, fault: Fault | None, answer: Answer) -> Ans
     if fault.kind == "reset_after":
         raise Cut
     if fault.kind == "broken":
+        exchange.entry.told = 0
         payload = answer.payload()
         return Answer(answer.status, payload[: max(1, len(payload) // 2)], answer.headers, answer.media)
     if not fault.commit:
@@ -184,13 +187,23 @@ async def _after(exchange: Exchange, fault: Fault | None, answer: Answer) -> Ans
         await exchange.rest(fault.seconds)
         if fault.then == "reset":
             raise Cut
+    exchange.entry.told = (fault.rows or 0) if fault.kind == "silent" else None
     late: dict[str, Callable[[], Answer]] = {
         "bad_gateway": lambda: answers.html(502, "Bad Gateway"),
         "gateway_timeout": lambda: answers.html(504, "Gateway Timeout"),
         "server_error": _server_error,
         "silent": lambda: Answer(200, answer.body[: fault.rows or 0] if isinstance(answer.body, list) else []),
+        "status": lambda: _said(exchange, fault),
     }
     return late[fault.kind]() if fault.kind in late else answer
+
+
+def _said(exchange: Exchange, fault: Fault) -> Answer:
+    """The plan's own answer. It tells the client nothing of the rows."""
+    exchange.entry.told = 0
+    if isinstance(fault.body, str):
+        return Answer(fault.status or 500, fault.body.encode(), fault.headers, "text/html")
+    return Answer(fault.status or 500, b"" if fault.body is None else fault.body, fault.headers)
 
 
 def _server_error() -> Answer:
