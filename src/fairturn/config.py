@@ -7,9 +7,9 @@ environment variables or files that hold them. Relative paths (`data`, "file:NAM
 from __future__ import annotations
 
 import re
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
 DURATION = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)\s*", re.ASCII)
 LONGEST = 3650 * 86400.0
@@ -132,6 +132,8 @@ class Rule(Frozen):
     ignore: bool = False  # kept here, written nowhere
     require: dict[Id, str] = {}  # rep attribute -> value, or "{lead.language}"
     exclude: tuple[Id, ...] = ()  # reps who never get these leads
+    existing: Literal["keep", "assign"] = "keep"  # keep: an active owner in the CRM keeps the lead; assign: no
+    create: Literal["missing", "always"] = "missing"  # always: a Lead also for a person who is a Contact there
 
 
 class MapTo(Frozen):
@@ -139,22 +141,40 @@ class MapTo(Frozen):
 
     field: str | None = None  # lead field
     value: str | int | float | bool | None = None  # constant
+    # what the assignment was: its id, rule, pool, reason; when the lead came, when it was assigned
+    assignment: Literal["id", "rule", "pool", "reason", "received_at", "assigned_at"] | None = None
+    record_type: str | None = None  # a record type, by its name
+    # on a record that is there: always; if_empty (default): where it has no value, or ours; create_only: never;
+    # forward: along `order`, never backwards; never_unset: true stays true (opt-outs)
+    mode: Literal["always", "if_empty", "create_only", "forward", "never_unset"] | None = None
+    order: tuple[str, ...] = ()  # of forward: ["New", "Working", "Qualified"]
     default: str | None = None  # where the lead has no value
     max_length: int | None = Field(default=None, ge=1)
 
 
 class Destination(Frozen):
-    type: Literal["console", "salesforce"]
-    url: str | None = None  # My Domain, e.g. https://acme.my.salesforce.com
-    org: str | None = None  # pin: the org id that must answer
+    type: Literal["console", "salesforce", "hubspot"]
+    url: str | None = None  # Salesforce: My Domain, https://acme.my.salesforce.com; HubSpot: https://api.hubapi.com
+    org: str | None = None  # pin: the org id, or HubSpot's portal id, that must answer
+    sandbox: bool | None = None  # pin: whether it has to be a sandbox; None = either
+    token: str | None = None  # HubSpot's private app: "env:NAME" or "file:path"
+    refresh_token: str | None = None  # HubSpot's OAuth app, with client_id and client_secret: the same
     client_id: str | None = None  # "env:NAME" or "file:path"; a relative path begins at this file
     client_secret: str | None = None  # the same
     api_version: str = "62.0"
-    object: str = "Lead"  # what is written: Lead, Contact or Account
+    object: str = "Lead"  # what is written: Lead, Contact or Account; HubSpot: contacts
     external_id: str = "Fairturn_Id__c"  # the field by which a retry finds its record: unique, an external id
     # "Account__r.Fairturn_Key__c" for a lookup of your own, "Account.Fairturn_Key__c" for a Contact; locks the account
     account_lookup: str | None = None
     map: dict[str, str | MapTo] = {}  # CRM field -> lead field, or MapTo
+    contact_map: dict[str, str | MapTo] = {}  # Salesforce: the same for people who are Contacts; {} = from `map`
+    existing: Literal["ask", "ignore"] = "ask"  # before a lead's first turn: is the person there already?
+    on_unknown: Literal["wait", "create"] = "wait"  # nobody answers: wait, at most max_wait, or go on at once
+    lookup_linger: Duration = 2.0  # so long between two look-ups
+    lookup_timeout: Duration = 10.0  # of one look-up
+    parked_owners: tuple[str, ...] = ()  # users whose records are free to be assigned, by name or e-mail
+    recycle_statuses: tuple[str, ...] = ()  # records with these statuses are free to be assigned
+    status_field: str | None = None  # that holds the status; None = Status, of HubSpot hs_lead_status
     mode: Literal["live", "shadow"] = "live"  # shadow: recorded, nothing is sent
     window: Literal["adaptive", "fixed", "none"] = "adaptive"  # when a change leaves
     linger: Duration = 2.0  # adaptive: so long after its first event, if nothing is out
@@ -168,6 +188,20 @@ class Destination(Frozen):
     max_failed: int = Field(default=500, ge=1)  # failed writes in an hour that stop the destination
     daily_calls: int | None = Field(default=None, ge=1)  # budget; None = what the CRM says
     allow_private: bool = False  # may point to a loopback or private address (simulator, proxy)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _by_type(cls, data: Any) -> Any:
+        """What is called differently in HubSpot has other defaults there."""
+        if isinstance(data, dict) and data.get("type") == "hubspot":
+            hubspot = {
+                "object": "contacts",
+                "external_id": "fairturn_id",
+                "url": "https://api.hubapi.com",
+                "max_records": 100,
+            }
+            return {**hubspot, **data}
+        return data
 
 
 class Server(Frozen):
@@ -206,6 +240,7 @@ class Organisation(Frozen):
 
 class Settings(Frozen):
     organisation: Organisation = Organisation()
+    system_of_record: Id | None = None  # of several destinations: whose owners count, and who is told the owner
     database_url: str | None = None  # "env:NAME", "file:path" or a URL without a password; None = embedded
     data: str | None = None  # embedded PostgreSQL's directory; a relative one begins at this file
     server: Server = Server()

@@ -69,7 +69,8 @@ class FieldState:
 
 
 Fields = Mapping[str, FieldState]
-LeadStatus = Literal["waiting", "held", "assigned", "parked", "ignored"]
+# owned: in the CRM already, under an active owner who is none of our reps and keeps it
+LeadStatus = Literal["waiting", "held", "assigned", "parked", "ignored", "owned"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +136,12 @@ class Outgoing:
     confirmed: Mapping[str, object] | None  # the record as the CRM last confirmed it
     shadow: bool = False
     first_try_at: datetime | None = None  # of the attempts since the last success
+    object_type: str | None = None  # of the record there, where it is not the destination's own ("Contact")
+    assignment: Mapping[str, FieldValue] = field(default_factory=dict)  # id rule pool reason received_at assigned_at
+    found: Mapping[str, object] | None = None  # the CRM's values, as last read or confirmed; None = never read
+    owner_known: str | None = None  # the CRM's owner id, as last read or written
+    refused: Mapping[str, object] = field(default_factory=dict)  # CRM field -> value that it did not take before
+    reread: bool = False  # what we know of the record is too old to build on: read it before the write
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +159,9 @@ class Written:
     key: str
     record_id: str
     created: bool | None = None
+    object_type: str | None = None  # where it is not the destination's own
+    without: Mapping[str, str] = field(default_factory=dict)  # CRM field that it would not take -> its words
+    owner_stands: str | None = None  # the CRM's id of an owner set by somebody else, who was left
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,11 +196,35 @@ Outcome = Written | Refused | Later | Unknown
 
 
 @dataclass(frozen=True, slots=True)
+class Rate:
+    """A limit of requests, as the CRM tells it: `most` in `seconds`, of which `left` are left now (None: not told)."""
+
+    most: int
+    seconds: float
+    left: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """How one request of records of one object went; from it the size of the next is learnt."""
+
+    object_type: str
+    records: int
+    seconds: float
+    overloaded: bool  # the org's own automation could not swallow so many at once
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """What a destination says of one batch: an outcome per record, and what it told of its limits."""
 
     outcomes: tuple[Outcome, ...]
-    records: Mapping[str, Mapping[str, object]] = field(default_factory=dict)  # key -> the record as sent
+    records: Mapping[str, Mapping[str, object]] = field(default_factory=dict)  # key -> the fields as sent and taken
+    found: Mapping[str, Mapping[str, object]] = field(default_factory=dict)  # key -> the CRM's own values, where read
+    owners: Mapping[str, str] = field(default_factory=dict)  # key -> the CRM's owner id, as read or written now
+    refused: Mapping[str, Mapping[str, object]] = field(default_factory=dict)  # key -> field -> value not taken
+    loads: tuple[Load, ...] = ()
+    rate: Rate | None = None
     calls: int = 1  # data requests used
     quota_used: int | None = None
     quota_max: int | None = None
@@ -205,6 +239,9 @@ class Done:
     created: bool | None
     record: Mapping[str, object]
     anew: bool = False  # under another id than before: the record that we knew is gone
+    object_type: str | None = None
+    without: Mapping[str, str] = field(default_factory=dict)
+    owner_stands: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,3 +262,62 @@ class Failed:
 
 
 Verdict = Done | RetryAt | Failed
+
+
+# ---- people who are in a CRM already ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """Who owns a record there."""
+
+    id: str
+    kind: Literal["user", "queue"]
+    active: bool
+    name: str | None = None
+    email: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """A record that a CRM has of somebody, as it answered."""
+
+    record_id: str
+    object_type: str  # Lead, Contact, contacts
+    email: str  # casefolded, the address that was asked for
+    owner: Owner | None
+    created_at: datetime | None = None
+    status: str | None = None
+    converted_to: str | None = None  # a converted Lead's Contact; None = open
+    converted: bool = False
+    key: str | None = None  # our external id, where it bears one
+    values: Mapping[str, object] = field(default_factory=dict)  # of the fields that the mapping writes
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A lead that waits to hear whether a destination knows its person."""
+
+    lead: int
+    email: str  # casefolded
+    since: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class LookUp:
+    """What a CRM said of the addresses it was asked for. An address that is not among `people` is not there."""
+
+    people: tuple[Person, ...]
+    calls: int = 1
+    quota_used: int | None = None
+    quota_max: int | None = None
+    rate: Rate | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Existing:
+    """What is known of a lead's person in one destination."""
+
+    state: Literal["due", "answered", "unknown"]  # to be asked; asked; not answered in time: `why`
+    people: tuple[Person, ...] = ()
+    why: str | None = None

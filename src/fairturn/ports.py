@@ -14,7 +14,23 @@ from uuid import UUID
 
 from fairturn.decide.batching import Pending
 from fairturn.decide.pool import Fold, PoolFacts
-from fairturn.model import Answer, Arrival, Assigned, Batch, Event, Key, Lead, Outgoing, Refused, Verdict
+from fairturn.decide.sizing import Size
+from fairturn.model import (
+    Answer,
+    Arrival,
+    Assigned,
+    Batch,
+    Event,
+    Existing,
+    Key,
+    Lead,
+    LookUp,
+    Outgoing,
+    Person,
+    Question,
+    Refused,
+    Verdict,
+)
 
 OWNER_REFUSED = "the CRM refused the owner"  # how the reason of a turn given back for that begins
 
@@ -96,6 +112,8 @@ class LeadWrite:
     owned: bool = False  # ... of an owner too: assigned, parked or newly held
     owner_rule: bool = False  # assigned by an `owner` rule, outside any pool
     park: Mapping[str, str] | None = None  # destination -> queue
+    ask: tuple[str, ...] = ()  # destinations to be asked whether they know the person; the lead waits for them
+    adopt: Mapping[str, Person] = field(default_factory=dict)  # destination -> the record there that is written
     oldest_event_at: datetime | None = None  # of the events merged now
 
 
@@ -132,6 +150,9 @@ class RouteStep(Protocol):
 
     async def accounts(self, groups: Sequence[Sequence[str]]) -> Sequence[int]:
         """One account id per group of keys that belong together; joins accounts that prove to be one."""
+
+    async def existing(self, leads: Sequence[int]) -> Mapping[int, Mapping[str, Existing]]:
+        """Lead -> destination -> what is known of the person there; leads that nobody was asked about are left out."""
 
     async def in_crm(self, leads: Sequence[int]) -> frozenset[int]:
         """Those that a destination has, or may have."""
@@ -170,7 +191,8 @@ class Lease:
     org: str | None  # pinned at the first answer
     failures: int = 0  # requests failed in a row
     failed_hour: int = 0  # writes failed in the last hour, since the ceiling last stopped the destination
-    calls_day: int = 0  # data requests of the last 24 hours
+    calls_day: int = 0  # data requests of the last 24 hours, look-ups among them
+    sizes: Mapping[str, Size] = field(default_factory=dict)  # object -> records per request, as learnt
 
 
 class Ledger(Protocol):
@@ -190,11 +212,27 @@ class Ledger(Protocol):
     async def block(self, destination: str, seconds: float | None, cause: str) -> None:
         """A request failed: nobody sends for `seconds`. None: paused until a person resumes, with a row of history."""
 
+    async def learn(self, destination: str, sizes: Mapping[str, Size]) -> None:
+        """Keep what was learnt of the org, for whoever holds the lease next."""
+
     async def recover(self, destination: str) -> int:
         """Rows of requests whose deadline has passed are pending again."""
 
     async def pin(self, destination: str, org: str) -> str:
         """The org that this destination is pinned to; the first answer pins it."""
+
+
+class Questions(Protocol):
+    """Leads that wait to hear whether their person is in a CRM already. Asked by the holder of the lease."""
+
+    async def due(self, destination: str, limit: int) -> Sequence[Question]:
+        """Oldest first."""
+
+    async def answer(self, destination: str, asked: Sequence[Question], said: LookUp) -> None:
+        """What the CRM has of them, and one request of the day used; leads that waited for nothing else go on."""
+
+    async def give_up(self, destination: str, asked: Sequence[Question], why: str) -> None:
+        """They go on without an answer, marked."""
 
 
 class Destination(Protocol):
@@ -206,7 +244,11 @@ class Destination(Protocol):
     def draft(self, records: Sequence[Outgoing]) -> Mapping[str, Mapping[str, object] | Refused]:
         """Key -> the record as `write` would send it, or why it cannot be made. Sends nothing."""
 
-    async def org(self) -> str | None: ...
+    async def look_up(self, emails: Sequence[str], seconds: float) -> LookUp:
+        """Whom it has with these addresses (casefolded, at most 100), within `seconds`. Raises DestinationError."""
+
+    async def org(self) -> str | None:
+        """Who answers; users, queues and record types that the settings name are found before the first write."""
 
     async def close(self) -> None: ...
 

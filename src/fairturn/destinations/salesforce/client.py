@@ -17,8 +17,8 @@ from fairturn.destinations.salesforce.auth import Credentials, Login, Session
 from fairturn.destinations.salesforce.decode import Reading, lacks_parent, names_nobody, read
 from fairturn.destinations.salesforce.encode import Encoder, Record, only_id_is_the_owners
 from fairturn.destinations.salesforce.limits import MAX_RECORDS, usage
-from fairturn.errors import LoginRefused, WrongOrg
-from fairturn.model import Answer, Batch, Later, Outcome, Outgoing, Refused, Unknown, Written
+from fairturn.errors import DestinationError, LoginRefused, WrongOrg
+from fairturn.model import Answer, Batch, Later, LookUp, Outcome, Outgoing, Refused, Unknown, Written
 
 KEPT = 10_000  # account keys remembered as not being in the CRM
 FORGET = 600.0  # seconds until such a key is tried again
@@ -62,6 +62,9 @@ class Salesforce:
     async def org(self) -> str:
         """The 18-character id of the org that answers."""
         return (await self._session(self._timeout)).org
+
+    async def look_up(self, emails: Sequence[str], seconds: float) -> LookUp:  # noqa: ARG002
+        raise DestinationError("look-ups are not built yet")
 
     async def close(self) -> None:
         await self._client.aclose()

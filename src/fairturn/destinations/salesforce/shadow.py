@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from fairturn.destinations.salesforce.encode import Encoder, Record
 from fairturn.errors import DestinationError
-from fairturn.model import Answer, Batch, Outgoing, Refused
+from fairturn.model import Answer, Batch, LookUp, Outgoing, Refused
 
 
 class Shadow:
@@ -21,6 +21,10 @@ class Shadow:
 
     async def write(self, batch: Batch) -> Answer:
         raise DestinationError(f"Destination {self._name} runs in shadow mode: batch {batch.id} was not sent")
+
+    async def look_up(self, emails: Sequence[str], seconds: float) -> LookUp:  # noqa: ARG002
+        """Knows nobody."""
+        return LookUp((), calls=0)
 
     async def org(self) -> None:
         """Nobody was asked."""

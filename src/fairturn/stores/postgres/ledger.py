@@ -14,6 +14,7 @@ import orjson
 from fairturn.decide.batching import Pending
 from fairturn.decide.merging import load
 from fairturn.decide.outgoing import OwnerOf, ValuesOf, told
+from fairturn.decide.sizing import Size
 from fairturn.decide.verdicts import request_heard
 from fairturn.model import (
     Answer,
@@ -50,7 +51,8 @@ class PostgresLedger:
         async with self._database.connection() as connection:
             await connection.execute(SQL.lease, destination, holder, seconds)
             row = await one(connection, SQL.standing, destination, holder)
-        return Lease(**row)
+        sizes = {name: Size(*size) for name, size in row.pop("sizes").items()}
+        return Lease(**row, sizes=sizes)
 
     async def release(self, destination: str, holder: UUID) -> None:
         async with self._database.connection() as connection:
@@ -163,6 +165,11 @@ class PostgresLedger:
                 await connection.execute(SQL.stop, destination, kept(cause))
             else:
                 await connection.execute(SQL.block, destination, seconds, kept(cause))
+
+    async def learn(self, destination: str, sizes: Mapping[str, Size]) -> None:
+        body = {name: [size.records, size.broke, size.broke_at] for name, size in sizes.items()}
+        async with self._database.connection() as connection:
+            await connection.execute(SQL.learn, destination, body)
 
     async def recover(self, destination: str) -> int:
         """Rows of requests whose deadline has passed are pending again; their number."""

@@ -9,13 +9,18 @@ where d.lease_holder = excluded.lease_holder or d.lease_until is null or d.lease
 select coalesce(d.lease_holder = $2 and d.lease_until > clock_timestamp(), false) as held,
        clock_timestamp() as now,
        case when d.paused_at is not null then coalesce(d.paused_reason, 'paused by ' || d.paused_by) end as paused,
-       d.blocked_until, d.org, d.failures,
+       d.blocked_until, d.org, d.failures, d.sizes,
        (select count(*) from change c
         where c.destination_id = d.id and c.state = 'failed'
           and c.failed_at > greatest(d.failed_since, clock_timestamp() - interval '1 hour')) as failed_hour,
        (select coalesce(sum(b.calls), 0) from batch b
-        where b.destination_id = d.id and b.taken_at > clock_timestamp() - interval '24 hours') as calls_day
+        where b.destination_id = d.id and b.taken_at > clock_timestamp() - interval '24 hours')
+       + (select coalesce(sum(k.calls), 0) from look_up k
+          where k.destination_id = d.id and k.at > clock_timestamp() - interval '24 hours') as calls_day
 from destination d where d.id = $1
+
+-- name: learn
+update destination set sizes = $2 where id = $1
 
 -- name: release
 update destination set lease_holder = null, lease_until = null where id = $1 and lease_holder = $2

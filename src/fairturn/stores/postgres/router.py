@@ -10,7 +10,7 @@ from fairturn.decide.merging import load
 from fairturn.decide.pool import Credit, PoolFacts
 from fairturn.decide.rotation import Member
 from fairturn.errors import StaleLead
-from fairturn.model import Event, Key, Lead
+from fairturn.model import Event, Existing, Key, Lead
 from fairturn.ports import OWNER_REFUSED, Bound, PoolShape, Routed, Taken, Turn
 from fairturn.stores.postgres.database import Connection, Database, statements
 from fairturn.stores.postgres.routed import write
@@ -188,6 +188,9 @@ class PostgresRouteStep:
             paused,
             frozenset(row["lead"] for row in free),
         )
+
+    async def existing(self, leads: Sequence[int]) -> Mapping[int, Mapping[str, Existing]]:  # noqa: ARG002
+        return {}
 
     async def in_crm(self, leads: Sequence[int]) -> frozenset[int]:
         rows = await self._connection.fetch(SQL.in_crm, list(leads)) if leads else []

@@ -1,0 +1,75 @@
+"""Who of a CRM's users is meant: reps, queues and owners are named by people, ids are the CRM's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from fairturn.config import Rep
+from fairturn.model import Owner
+
+SANDBOX = ".invalid"  # Salesforce appends it to every user's address when a sandbox is made
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """A user or queue as the CRM lists it."""
+
+    id: str
+    kind: Literal["user", "queue"]
+    name: str
+    email: str | None = None
+    username: str | None = None  # queue: its developer name
+    active: bool = True
+    objects: tuple[str, ...] | None = None  # what a queue may own; None = not known
+
+
+def bare(email: str | None) -> str | None:
+    """An address to compare: letter case aside, and without what a sandbox appends (ann@acme.com.invalid)."""
+    return None if email is None else email.strip().casefold().removesuffix(SANDBOX) or None
+
+
+def same_id(one: str, other: str) -> bool:
+    """Salesforce ids come in 15 and 18 characters; the first 15 are the id. Of other CRMs they are shorter."""
+    return one == other or (len(one) in (15, 18) and len(other) in (15, 18) and one[:15] == other[:15])
+
+
+def named(text: str, users: Iterable[User], kind: Literal["user", "queue"] | None = None) -> tuple[User, ...]:
+    """Those that `text` names: by id, else by username or e-mail, else by name. One is an answer, several are none.
+
+    Of several with one address the active ones are meant.
+    """
+    able = [user for user in users if kind is None or user.kind == kind]
+    if by_id := [user for user in able if same_id(user.id, text)]:
+        return tuple(by_id)
+    wanted = bare(text)
+    found = [user for user in able if wanted in (bare(user.email), bare(user.username))] or [
+        user for user in able if user.name.casefold() == text.strip().casefold()
+    ]
+    return tuple([user for user in found if user.active] or found)
+
+
+def user_of(rep: str, reps: Mapping[str, Rep], destination: str, users: Iterable[User]) -> tuple[User, ...]:
+    """The users that are this rep: by what `ids` says for the destination, else by the rep's e-mail."""
+    row = reps.get(rep)
+    if row is None:
+        return ()
+    text = row.ids.get(destination) or row.email
+    return named(text, users, "user") if text else ()
+
+
+def rep_of(owner: Owner, reps: Mapping[str, Rep], destination: str) -> str | None:
+    """The rep who is this owner; None: somebody whom the settings do not know."""
+    for rep, row in reps.items():
+        told = row.ids.get(destination)
+        if told is not None and (
+            same_id(told, owner.id)
+            or bare(told) == bare(owner.email)
+            or told.casefold() == (owner.name or "").casefold()
+        ):
+            return rep
+    mail = bare(owner.email)
+    return next(
+        (rep for rep, row in reps.items() if mail and not row.ids.get(destination) and bare(row.email) == mail), None
+    )
