@@ -19,22 +19,28 @@ from crmsim.signals import Bell
 
 HEADERS = ("sforce-auto-assign", "sforce-duplicate-rule-header", "sforce-query-options", "user-agent", "content-type")
 ROWS_PER_REQUEST = 50  # of the bound: at most so many rows are kept per request of the bound, on average
+DONE = ("created", "updated", "deleted")  # outcomes of rows that were taken
 NOTES = 1_000  # repeats and overlaps kept one by one; their numbers are always whole
 
 
 @dataclass(frozen=True, slots=True)
 class RowNote:
-    """What became of a row: its key, id, outcome (`created`, `updated` or the error's code), account and digest."""
+    """What became of a row: key, id, outcome (`created`, `updated`, `deleted` or an error's code), account, digest.
+
+    `object`: one request may write several kinds.
+    """
 
     key: str | None
     id: str | None
     outcome: str
     account: str | None
     digest: str
+    object: str
 
     def json(self) -> dict[str, Any]:
         return {
             "key": self.key, "id": self.id, "outcome": self.outcome, "account": self.account, "digest": self.digest,
+            "object": self.object,
         }  # fmt: skip
 
 
@@ -56,6 +62,7 @@ class Entry:
     key_field: str = ""
     records: int = 0
     rows: list[RowNote] = field(default_factory=list)
+    parts: list[dict[str, Any]] = field(default_factory=list)  # the subrequests of a request that carries several
     accounts: tuple[str, ...] = ()
     lock_waits: list[dict[str, Any]] = field(default_factory=list)
     status: int | None = None
@@ -71,7 +78,8 @@ class Entry:
         return {
             "n": self.n, "kind": self.kind, "method": self.method, "path": self.path, "headers": self.headers,
             "object": self.object, "key_field": self.key_field, "records": self.records,
-            "rows": [row.json() for row in self.rows], "accounts": self.accounts, "lock_waits": self.lock_waits,
+            "rows": [row.json() for row in self.rows], "parts": self.parts, "accounts": self.accounts,
+            "lock_waits": self.lock_waits,
             "status": self.status, "fault": self.fault, "delivered": self.delivered,
             "calls": self.calls, "told": self.told,
             "committed": committed is not None, "committed_mono": committed.mono if committed else None,
@@ -123,9 +131,10 @@ class Evidence:
 
     def touch(self, entry: Entry, accounts: Sequence[str]) -> None:
         """The accounts that a write will lock; another open request that touches one of them too is an overlap."""
-        entry.accounts = tuple(accounts)
+        fresh = set(accounts) - set(entry.accounts)
+        entry.accounts = tuple(dict.fromkeys((*entry.accounts, *accounts)))
         for other in self.open.values():
-            shared = set(accounts) & set(other.accounts) if other is not entry else set()
+            shared = fresh & set(other.accounts) if other is not entry else set()
             if shared:
                 self.totals["overlaps"] += 1
                 self.overlaps.append({"requests": [other.n, entry.n], "accounts": sorted(shared)})
@@ -136,16 +145,19 @@ class Evidence:
         self.totals["lock_timeouts"] += int(wait["timed_out"])
 
     def wrote(self, entry: Entry, rows: list[RowNote], versions: Sequence[dict[str, Any]], *, committed: bool) -> None:
-        """The rows' outcomes. Counts those that repeat a version whose success was delivered before this arrival."""
-        entry.rows = rows
+        """The rows' outcomes, once for each transaction of a request.
+
+        Counts those that repeat a version whose success was delivered before this arrival.
+        """
+        entry.rows = [*entry.rows, *rows]
         self.rows_kept += len(rows)
-        entry.committed = stamp() if committed else None
+        entry.committed = stamp() if committed else entry.committed
         for row in rows:
-            self.totals[f"rows_{row.outcome if row.outcome in ('created', 'updated') else 'refused'}"] += 1
-            known = self._confirmed.get((entry.object, row.key)) if row.key else None
+            self.totals[f"rows_{row.outcome if row.outcome in DONE else 'refused'}"] += 1
+            known = self._confirmed.get((row.object, row.key)) if row.key else None
             if known and known[0] == row.digest and known[2] <= entry.arrived.mono:
                 self.totals["repeats"] += 1
-                note = {"object": entry.object, "key": row.key, "first": known[1], "again": entry.n}
+                note = {"object": row.object, "key": row.key, "first": known[1], "again": entry.n}
                 self.repeats.append(note)
         if committed:
             self.totals["committed"] += 1
@@ -163,8 +175,8 @@ class Evidence:
             self.totals["error_answers"] += 1
         if delivered and entry.committed and status is not None and status < 300:
             for row in entry.rows[: entry.told]:
-                if row.key and row.outcome in ("created", "updated"):
-                    self._confirmed[entry.object, row.key] = (row.digest, entry.n, entry.answered.mono)
+                if row.key and row.outcome in DONE:
+                    self._confirmed[row.object, row.key] = (row.digest, entry.n, entry.answered.mono)
         self.write_line({"request": entry.json()})
         self._forget()
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from crmsim.clock import Stamp
 from crmsim.salesforce import ids, rules
 from crmsim.salesforce.intents import Intent, Job
-from crmsim.salesforce.org import Author, Change, Org, Version
+from crmsim.salesforce.org import Author, Change, Org
 from crmsim.salesforce.rules import RowError
 
 ROLLED_BACK = RowError(
@@ -27,8 +27,10 @@ class RowResult:
 
 @dataclass(frozen=True, slots=True)
 class Committed:
+    """The rows' results, and the changes that stand: history once the transaction is over."""
+
     results: list[RowResult]
-    versions: list[Version]
+    changes: list[Change]
 
 
 def locked_out(contended: str) -> RowError:
@@ -66,7 +68,7 @@ def commit(
         for change in reversed(changes):
             org.revert(change)
         return Committed([result if result.error else RowResult(None, False, ROLLED_BACK) for result in results], [])
-    return Committed(results, [org.log(change) for change in changes])
+    return Committed(results, changes)
 
 
 def _apply(
@@ -74,6 +76,10 @@ def _apply(
 ) -> tuple[RowError | None, Change | None]:
     sobject, values = intent.sobject, dict(intent.values)
     record = org.records.get(intent.record) if intent.record else None
+    if job.verb == "delete" and record is not None:
+        if record.deleted:
+            return RowError("ENTITY_IS_DELETED", "entity is deleted"), None
+        return None, org.update(record, values, author)
     error = rules.check_again(org, sobject, record, values)
     if error is not None:
         return error, None

@@ -9,12 +9,16 @@ from crmsim.salesforce import answers
 from crmsim.salesforce.answers import ApiError
 from crmsim.salesforce.schema import Sobject
 from crmsim.salesforce.state import Salesforce
+from crmsim.salesforce.transaction import Transaction
 from crmsim.wire import Call
 
 
 @dataclass(slots=True)
 class Exchange:
-    """`user` is the 18-character id of the session's user, empty before the session is checked."""
+    """`user` is the 18-character id of the session's user, empty before the session is checked.
+
+    `transaction`: the one that this request is a part of; None: its writes are one of their own.
+    """
 
     sim: Salesforce
     call: Call
@@ -22,6 +26,7 @@ class Exchange:
     fault: Fault | None
     version: str = ""
     user: str = ""
+    transaction: Transaction | None = None
 
     def json_body(self) -> dict[str, Any]:
         media = (self.call.header("content-type") or "").partition(";")[0].strip().lower()

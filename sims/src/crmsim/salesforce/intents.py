@@ -15,7 +15,7 @@ from crmsim.salesforce.switches import Switches
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One write request: verb is create, update (by Id) or upsert (by `key`)."""
+    """One write request: verb is create, update or delete (by Id), or upsert (by `key`)."""
 
     verb: str
     key: Field | None
@@ -24,6 +24,14 @@ class Job:
     allow_duplicates: bool
     user: str  # 18-character id of the session's user
     request: int
+
+    @property
+    def key_name(self) -> str:
+        return "Id" if self.key is None else self.key.name
+
+    @property
+    def by_id(self) -> bool:
+        return self.key_name == "Id"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +72,8 @@ def _resolve(org: Org, switches: Switches, job: Job, row: Row, stamp: Stamp) -> 
     sobject, key = row.sobject, None
     try:
         key = _key(job, row)
+        if job.verb == "delete":
+            return _deletion(switches, job, sobject, key, org)
         values = _values(org, switches, job, row, stamp)
         record = _target(org, job, sobject, key)
         if record is None and job.key is not None and job.key.name != "Id" and key is not None:
@@ -83,11 +93,19 @@ def _resolve(org: Org, switches: Switches, job: Job, row: Row, stamp: Stamp) -> 
         return Intent(sobject, key, None, {}, (), RowError("JSON_PARSER_ERROR", str(wrong)))
 
 
+def _deletion(switches: Switches, job: Job, sobject: Sobject, key: str | None, org: Org) -> Intent:
+    """Into the bin: converted leads too; it locks what a write of the record would lock."""
+    record = _target(org, job, sobject, key)
+    if record is None or record.deleted:
+        raise Refused("ENTITY_IS_DELETED", "entity is deleted")
+    return Intent(sobject, key, record.id, {"IsDeleted": True}, _parents(switches, sobject, record, record.values))
+
+
 def _key(job: Job, row: Row) -> str | None:
     """The row's own key value. A row without one is refused, but an upsert by Id may insert."""
     if job.verb == "create":
         return None
-    name = "Id" if job.verb == "update" or job.key is None else job.key.name
+    name = job.key_name
     value = next((value for item, value in row.raw.items() if item.lower() == name.lower()), None)
     if value in (None, ""):
         if job.verb == "update":
@@ -105,7 +123,7 @@ def _key(job: Job, row: Row) -> str | None:
 def _target(org: Org, job: Job, sobject: Sobject, key: str | None) -> Record | None:
     if key is None:
         return None
-    if job.verb == "update" or job.key is None or job.key.name == "Id":
+    if job.key is None or job.by_id:
         record = org.get(key)
         if record is None or record.sobject is not sobject:
             raise Refused("INVALID_CROSS_REFERENCE_KEY", "invalid cross reference id")
@@ -215,21 +233,19 @@ def _no_key_twice(job: Job, rows: Sequence[Row], intents: list[Intent]) -> list[
         None if intent.key is None else _fold(job, row, intent.key) for row, intent in zip(rows, intents, strict=True)
     ]
     counts = Counter(item for item in folded if item is not None)
-    by_id = job.verb == "update" or job.key is None or job.key.name == "Id"
     for position, item in enumerate(folded):
         if item is None or counts[item] < 2:
             continue
         key = intents[position].key
-        if by_id:
+        if job.by_id:
             error = RowError("DUPLICATE_VALUE", f"Duplicate id specified: {key}")
         else:
-            field = job.key.name if job.key else ""
-            error = RowError("DUPLICATE_VALUE", f"Duplicate external id specified: {key}", (field,))
+            error = RowError("DUPLICATE_VALUE", f"Duplicate external id specified: {key}", (job.key_name,))
         intents[position] = replace(intents[position], parents=(), error=error)
     return intents
 
 
 def _fold(job: Job, row: Row, key: str) -> str:
-    if job.verb == "update" or job.key is None or job.key.name == "Id":
+    if job.key is None or job.by_id:
         return ids.to15(key) or key
     return f"{row.sobject.name}:{job.key.fold(key)}"

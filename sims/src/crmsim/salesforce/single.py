@@ -3,15 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
-from crmsim.clock import stamp
-from crmsim.evidence import RowNote
 from crmsim.salesforce import answers, ids
 from crmsim.salesforce.answers import ApiError
 from crmsim.salesforce.commit import RowResult
 from crmsim.salesforce.composite import job
 from crmsim.salesforce.exchange import Exchange
 from crmsim.salesforce.intents import Row
-from crmsim.salesforce.org import Author, Record
+from crmsim.salesforce.org import Record
 from crmsim.salesforce.query import shown
 from crmsim.salesforce.schema import Field, Sobject
 from crmsim.salesforce.work import write
@@ -81,21 +79,11 @@ async def read_by_key(exchange: Exchange, object: str, field: str, value: str) -
 
 async def delete(exchange: Exchange, object: str, id: str) -> Answer:
     """`DELETE /sobjects/{Object}/{id}` → 204; the record stays in the bin and its keys are free."""
-    sim, sobject = exchange.sim, exchange.sobject(object)
+    sobject = exchange.sobject(object)
     record = _by_id(exchange, sobject, id)
-    exchange.entry.records = 1
-    held = exchange.entry.n
-    if not await sim.locks.take(record.id, held, sim.clock.real(sim.switches.lock_timeout)):
-        message = f"unable to obtain exclusive access to this record or 1 records: {record.id18}"
-        raise ApiError(sim.switches.single_lock_status, "UNABLE_TO_LOCK_ROW", message, [])
-    try:
-        await sim.clock.sleep(sim.latency.fixed + sim.latency.per_record)
-        version = sim.org.log(sim.org.update(record, {"IsDeleted": True}, Author(exchange.user, "api", held, stamp())))
-        note = RowNote(None, record.id18, "deleted", None, "")
-        sim.evidence.wrote(exchange.entry, [note], [version.json()], committed=True)
-    finally:
-        sim.locks.release(record.id, held)
-    return Answer(204)
+    row = Row(sobject, {"Id": record.id18})
+    done = await write(exchange, job(exchange, "delete", None, all_or_none=False), [row])
+    return _refusal(exchange, done.results[0], row.raw) or Answer(204)
 
 
 def _by_id(exchange: Exchange, sobject: Sobject, text: str) -> Record:
@@ -118,7 +106,7 @@ def _key(sobject: Sobject, name: str) -> Field:
 async def _shown(exchange: Exchange, sobject: Sobject, record: Record) -> Answer:
     wanted = exchange.call.query.get("fields")
     names = wanted.split(",") if wanted else [item.name for item in sobject.fields.values()]
-    exchange.entry.records = 1
+    exchange.entry.records += 1
     await exchange.sim.clock.sleep(exchange.sim.latency.fixed)
     return Answer(200, shown(exchange, record, names))
 

@@ -20,40 +20,45 @@ from crmsim.salesforce.intents import Intent, Job, Row
 from crmsim.salesforce.locks import LockTable
 from crmsim.salesforce.org import Org
 from crmsim.salesforce.rules import RowError
+from crmsim.salesforce.transaction import Transaction
 
 
 @dataclass(slots=True)
 class _Held:
-    """What one request holds, what it could not get, and how long it has waited."""
+    """What one write holds, what it could not get, and how long it has waited."""
 
     locks: LockTable
-    keys: list[str] = field(default_factory=list)
+    keys: list[str]  # the transaction's
     lost: set[str] = field(default_factory=set)
     waited: float = 0.0
 
 
 async def write(exchange: Exchange, job: Job, rows: Sequence[Row]) -> Committed:
-    """Resolve, wait, lock, commit, and leave the evidence."""
+    """Resolve, wait, lock, apply, and leave the evidence. A write that is no part of a larger one is committed."""
     sim, entry = exchange.sim, exchange.entry
-    org, locks = sim.org, sim.locks  # a reset meanwhile gives the simulator others; this request ends in its own
-    entry.records = len(rows)
+    transaction = exchange.transaction or Transaction(sim.org, sim.locks, sim.evidence, entry)
+    org = transaction.org
+    entry.records += len(rows)
     try:
         planned = intents.resolve(org, sim.switches, job, rows, stamp())
     except rules.WrongType as wrong:
         raise ApiError(400, "JSON_PARSER_ERROR", f"{wrong} at [line:1, column:1]") from None
     sim.evidence.touch(entry, _accounts(org, planned))
-    held = _Held(locks)
+    held = _Held(transaction.locks, transaction.held)
     try:
         refused = await _work(exchange, planned, held)
         storage_full = exchange.fault is not None and exchange.fault.kind == "storage_full"
         done = commits.commit(org, job, planned, refused, stamp(), storage_full=storage_full)
         notes = [
-            _note(org, row, intent, result) for row, intent, result in zip(rows, planned, done.results, strict=True)
+            _note(org, job, row, intent, result)
+            for row, intent, result in zip(rows, planned, done.results, strict=True)
         ]
-        sim.evidence.wrote(entry, notes, [version.json() for version in done.versions], committed=bool(done.versions))
+        transaction.wrote(notes, done.changes)
+        if exchange.transaction is None:
+            transaction.commit()
     finally:
-        for key in held.keys:
-            locks.release(key, entry.n)
+        if exchange.transaction is None:
+            transaction.release()
     return done
 
 
@@ -125,11 +130,12 @@ def _accounts(org: Org, planned: Sequence[Intent]) -> list[str]:
     return list(found)
 
 
-def _note(org: Org, row: Row, intent: Intent, result: commits.RowResult) -> RowNote:
-    outcome = result.error.code if result.error else ("created" if result.created else "updated")
+def _note(org: Org, job: Job, row: Row, intent: Intent, result: commits.RowResult) -> RowNote:
+    done = "deleted" if job.verb == "delete" else "created" if result.created else "updated"
+    outcome = result.error.code if result.error else done
     account = None
     record = org.get(result.id) if result.id else None
     if record is not None and record.sobject.parents:
         account = record.values.get(record.sobject.parents[0].name)
     body = {name: value for name, value in row.raw.items() if name != "attributes"}
-    return RowNote(intent.key, result.id, outcome, account, digest(body))
+    return RowNote(intent.key, result.id, outcome, account, digest(body), row.sobject.name)
