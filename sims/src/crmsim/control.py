@@ -1,7 +1,7 @@
 """`/__sim__`: what a test, a demonstration or a person asks the simulator itself. It needs no session and no time."""
 
 from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import orjson
@@ -192,8 +192,10 @@ class Control:
     async def switches(self, request: Request) -> Response:
         sim = self.sim
         if request.method == "POST":
-            sim.switches.change(await _body(request))
-            sim.org.set_lead_account(on=sim.switches.lead_account)
+            changed = replace(sim.switches)
+            changed.change(await _body(request))
+            sim.org.shape(changed)
+            sim.switches = changed
         return answer(evidence_views.switches(sim))
 
     async def limits(self, request: Request) -> Response:

@@ -80,7 +80,7 @@ def start(sim: Salesforce, options: Options) -> None:
     user = seeding.found(org)
     switches = Switches()
     switches.change(options.switches)
-    org.set_lead_account(on=switches.lead_account)
+    org.shape(switches)
     if options.seed:
         seeding.seed(org, options.seed)
     sim.org, sim.switches, sim.locks = org, switches, LockTable()

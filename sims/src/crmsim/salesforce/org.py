@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from crmsim.clock import Stamp, datetime_text
-from crmsim.salesforce import ids, schema
-from crmsim.salesforce.schema import LEAD_ACCOUNT, Field, Sobject
+from crmsim.salesforce import ids, objects, shaping
+from crmsim.salesforce.schema import Field, Sobject
+from crmsim.salesforce.switches import Switches
 
 Fields = dict[str, Any]
 
@@ -76,7 +77,7 @@ class Org:
 
     seed: int = 0
     history: int = 200_000  # versions kept in memory
-    objects: dict[str, Sobject] = field(default_factory=schema.standard)
+    objects: dict[str, Sobject] = field(default_factory=objects.standard)
     records: dict[str, Record] = field(default_factory=dict)
     by_object: dict[str, dict[str, Record]] = field(default_factory=lambda: defaultdict(dict))
     keys: dict[tuple[str, str], dict[str, list[str]]] = field(default_factory=lambda: defaultdict(dict))
@@ -189,13 +190,39 @@ class Org:
         self.versions.append(version)
         return version
 
-    def set_lead_account(self, *, on: bool) -> None:
-        """Add or take away the custom lookup Lead.Account__c."""
-        lead = self.objects["lead"]
-        if on:
-            lead.add(LEAD_ACCOUNT, locks=True)
-        else:
-            lead.remove(LEAD_ACCOUNT.name)
+    def shape(self, switches: Switches) -> None:
+        """Make the schema and the set-up rows what the switches say. Raises ValueError for a field no object has."""
+        every = {name: set(sobject.every) for name, sobject in self.objects.items()}
+        wrong = shaping.misspelt(switches, every)
+        if wrong:
+            raise ValueError(f"no fields {', '.join(wrong)}; write Object.Field")
+        for sobject in self.objects.values():
+            sobject.shape(shaping.transform(switches, sobject.name))
+        self._reindex()
+        for record in self.by_object["AssignmentRule"].values():
+            record.values["Active"] = switches.assignment_rule and self.rule_owner is not None
+        for record in self.by_object["DuplicateRule"].values():
+            record.values["IsActive"] = switches.duplicate_rule != "off"
+
+    def _reindex(self) -> None:
+        """A key that was taken away and comes back finds the values that its records kept."""
+        self.keys.clear()
+        for record in self.records.values():
+            self._index(record, {}, record.values)
+
+    def plain(self, name: str, values: Fields, id15: str | None = None) -> Record:
+        """A row of the org's set-up: it has no history."""
+        moment = datetime_text(0)
+        record = Record(id15 or self.new_id(self.objects[name.lower()].prefix), self.objects[name.lower()], {}, 1)
+        record.values = {
+            "Id": record.id18,
+            "IsDeleted": False,
+            "CreatedDate": moment,
+            "SystemModstamp": moment,
+        } | values
+        self.records[record.id] = record
+        self.by_object[name][record.id] = record
+        return record
 
 
 NOT_NEWS = frozenset({"LastModifiedDate", "LastModifiedById", "SystemModstamp", "CreatedDate", "CreatedById"})

@@ -116,7 +116,7 @@ async def describe(exchange: Exchange, object: str) -> Answer:
             "caseSensitive": item.case_sensitive,
             "defaultedOnCreate": item.default is not None or item.name == "OwnerId",
             "referenceTo": list(item.targets), "relationshipName": item.relationship or None,
-            "restrictedPicklist": bool(item.values), "custom": item.name.endswith("__c"),
+            "restrictedPicklist": item.restricted, "custom": item.name.endswith("__c"),
             "picklistValues": [{"value": value, "active": True} for value in item.values],
         }
         for item in sobject.fields.values()

@@ -129,7 +129,7 @@ def _texts(switches: Switches, sobject: Sobject, values: Fields) -> RowError | N
             return RowError("STRING_TOO_LONG", message, (name,))
         if item.kind == "email" and not EMAIL.fullmatch(value):
             return RowError("INVALID_EMAIL_ADDRESS", f"{item.title}: invalid email address: {value}", (name,))
-        if item.values and value not in item.values:
+        if item.restricted and value not in item.values:
             message = f"{item.title}: bad value for restricted picklist field: {value}"
             return RowError("INVALID_OR_NULL_FOR_RESTRICTED_PICKLIST", message, (name,))
     return None
