@@ -1,13 +1,12 @@
 """The ASGI application of each CRM: `/__sim__` for whoever runs the simulator, everything else is the vendor's."""
 
-from importlib import import_module
-
 from starlette.applications import Starlette
 from starlette.routing import Mount
 from starlette.types import ASGIApp
 
 from crmsim.clock import Clock
 from crmsim.control import Control
+from crmsim.hubspot.app import application as hubspot
 from crmsim.options import Options, Setup, build, start
 from crmsim.salesforce.door import Door
 
@@ -26,5 +25,5 @@ def applications(setup: Setup) -> dict[str, ASGIApp]:
     clock = Clock(setup.salesforce.time_scale)
     found = {"salesforce": application(setup.salesforce, clock)}
     if setup.hubspot is not None:
-        found["hubspot"] = import_module("crmsim.hubspot.app").application(setup.hubspot, clock)
+        found["hubspot"] = hubspot(setup.hubspot, clock)
     return found

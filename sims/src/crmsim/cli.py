@@ -4,11 +4,11 @@ import argparse
 import json
 import os
 import sys
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from crmsim import __version__
+from crmsim.hubspot.options import HubspotOptions
 from crmsim.options import Doors, Options, Setup
 from crmsim.server import serve
 
@@ -41,13 +41,25 @@ def parser() -> argparse.ArgumentParser:
     add("--https", action="store_true", help="https beside http, with a certificate made here")
     add("--https-port", type=int, default=0, help="of Salesforce; 0: any free port")
     add("--certificate", type=Path, metavar="DIR", help="keeps the certificate, for the next start too")
-    add("--hubspot-port", type=int, help="a simulated HubSpot too; 0: any free port")
+    add("--exit-with-parent", action="store_true", help="end when stdin closes")
+    _hubspot_arguments(command)
+    return top
+
+
+def _hubspot_arguments(command: argparse.ArgumentParser) -> None:
+    known, group = HubspotOptions(), command.add_argument_group("HubSpot", "its app has the client id and secret too")
+    add = group.add_argument
+    add("--hubspot-port", type=int, help="a simulated HubSpot too, with the same clock; 0: any free port")
     add("--hubspot-https-port", type=int, default=0, help="0: any free port")
-    add("--hubspot-seed-file", type=Path, help="JSON: owners, contacts, companies, ...")
+    add("--hubspot-latency", type=float, default=known.latency, help="seconds of every data request")
+    add("--hubspot-latency-per-record", type=float, default=known.latency_per_record, help="of every record in it")
+    add("--hubspot-token", default=os.environ.get("CRMSIM_HUBSPOT_TOKEN", known.token), help=argparse.SUPPRESS)
+    add("--hubspot-burst-limit", type=int, default=known.burst_limit, help="requests of the app in ten seconds")
+    add("--hubspot-daily-limit", type=int, default=known.daily_limit, help="requests of the account in a day")
+    add("--hubspot-seed-file", type=Path, help="JSON, see README")
     add("--hubspot-faults", type=Path, help="JSON: the fault plan")
     add("--hubspot-switch", action="append", default=[], metavar="NAME=VALUE", help="see README; may be repeated")
-    add("--exit-with-parent", action="store_true", help="end when stdin closes")
-    return top
+    add("--hubspot-evidence-file", type=Path, help="append HubSpot's evidence to this file as JSON lines")
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -93,8 +105,19 @@ def _doors(given: argparse.Namespace) -> Doors:
     )
 
 
-def _hubspot(given: argparse.Namespace) -> Any:
-    return import_module("crmsim.hubspot.options").HubspotOptions(
+def _hubspot(given: argparse.Namespace) -> HubspotOptions:
+    return HubspotOptions(
+        latency=given.hubspot_latency,
+        latency_per_record=given.hubspot_latency_per_record,
+        latency_token=given.latency_token,
+        rng_seed=given.rng_seed,
+        token=given.hubspot_token,
+        client_id=given.client_id,
+        client_secret=given.client_secret,
+        burst_limit=given.hubspot_burst_limit,
+        daily_limit=given.hubspot_daily_limit,
+        evidence_file=given.hubspot_evidence_file,
+        evidence_requests=given.evidence_requests,
         seed=_document(given.hubspot_seed_file),
         plan=_document(given.hubspot_faults),
         switches=dict(map(_switch, given.hubspot_switch)),

@@ -8,6 +8,7 @@ from typing import Any
 from crmsim import faults
 from crmsim.clock import Clock
 from crmsim.evidence import Evidence
+from crmsim.hubspot.options import HubspotOptions
 from crmsim.salesforce import seeding
 from crmsim.salesforce.locks import LockTable
 from crmsim.salesforce.org import Org
@@ -40,7 +41,7 @@ class Setup:
     """The CRMs of one process; they share its clock. `hubspot` None: Salesforce alone."""
 
     salesforce: Options
-    hubspot: Any = None
+    hubspot: HubspotOptions | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,6 +74,17 @@ def test_memory_is_bounded_by_requests(launch, connect):
         assert crm.sim("/summary")["read_requests"] == 5
 
 
+def test_hubspot_has_a_door_and_controls_of_its_own(launch):
+    with launch("--hubspot-port", "0", "--https") as (_, ready), trusting(ready) as http:
+        assert set(ready["ports"]) == {"salesforce", "salesforce_https", "hubspot", "hubspot_https"}
+        assert len(set(ready["ports"].values())) == 4
+        assert ready["hubspot_control"] == ready["hubspot"] + "/__sim__"
+        assert ready["control"] == ready["salesforce"] + "/__sim__"
+        for base in (ready["hubspot"], ready["hubspot_https"]):
+            assert http.get(base + "/__sim__/health").json() == {"ok": True}
+            assert http.get(base + "/services/data").status_code != 200
+
+
 def trusting(ready):
     return httpx2.Client(verify=ssl.create_default_context(cafile=ready["certificate"]), timeout=10)
 
