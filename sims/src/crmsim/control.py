@@ -11,7 +11,7 @@ from starlette.routing import Route
 
 from crmsim import faults
 from crmsim.clock import stamp
-from crmsim.salesforce import evidence_views, seeding
+from crmsim.salesforce import evidence_views, hands, ownership, planting, seeding
 from crmsim.salesforce.org import Author, Record
 from crmsim.salesforce.state import Salesforce
 
@@ -63,6 +63,9 @@ class Control:
             ("GET", "/repeats", self.repeats), ("GET", "/overlaps", self.overlaps), ("GET", "/locks", self.locks),
             ("GET", "/faults", self.faults), ("POST", "/faults", self.install), ("DELETE", "/faults", self.clear),
             ("POST", "/seed", self.seed), ("POST", "/owner", self.owner), ("POST", "/edit", self.edit),
+            ("GET", "/owners", self.owners), ("GET", "/second-writer", self.second_writer),
+            ("POST", "/second-writer", self.begin_writer), ("DELETE", "/second-writer", self.stop_writers),
+            ("POST", "/convert", self.convert),
             ("GET", "/latency", self.latency), ("POST", "/latency", self.latency),
             ("GET", "/switches", self.switches), ("POST", "/switches", self.switches),
             ("GET", "/limits", self.limits), ("POST", "/limits", self.limits),
@@ -143,7 +146,7 @@ class Control:
     async def owner(self, request: Request) -> Response:
         """A person changes a record's owner: `{"object": "Lead", "email"|"id"|"key": …, "owner": …, "by": …}`."""
         body = await _body(request)
-        values = {"OwnerId": seeding.owner(self.sim.org, str(body["owner"]))}
+        values = {"OwnerId": planting.owner(self.sim.org, str(body["owner"]))}
         return self._by_hand(body, values)
 
     async def edit(self, request: Request) -> Response:
@@ -156,10 +159,37 @@ class Control:
         known = {item.name for item in record.sobject.fields.values()}
         if set(values) - known:
             raise ValueError(f"{record.sobject.name} has no fields {sorted(set(values) - known)}")
-        author = Author(seeding.user_or_words(org, str(body.get("by", "a person"))), "hand", None, stamp())
+        author = Author(planting.user_or_words(org, str(body.get("by", "a person"))), "hand", None, stamp())
         version = org.log(org.update(record, values, author))
         self.sim.evidence.write_line({"commit": None, "versions": [version.json()]})
         return answer(version.json())
+
+    async def owners(self, request: Request) -> Response:
+        """Owners in time and what became of the people of the seed; `?email=` for one of them."""
+        return answer(ownership.report(self.sim.org, request.query_params.get("email")))
+
+    async def convert(self, request: Request) -> Response:
+        """Somebody converts a Lead: `{"email": …}` or id or key."""
+        lead = self._record(await _body(request))
+        if lead.sobject.name != "Lead" or lead.values.get("IsConverted"):
+            raise ValueError("only an open Lead can be converted")
+        contact = planting.convert(self.sim.org, lead)
+        return answer({"lead": lead.id18, "contact": contact.id18, "account": contact.values["AccountId"]})
+
+    async def second_writer(self, _: Request) -> Response:
+        working = self.sim.hands
+        return answer({"at_work": len(working.tasks), "turns": working.turns, "changes": working.changes})
+
+    async def begin_writer(self, request: Request) -> Response:
+        """`{"every": 5, "records": 3, "to": ["Ann"], "times": 10, "seed": 7}`; `fields` instead of owners edits."""
+        sim = self.sim
+        wanted = hands.habit(sim.org, await _body(request))
+        sim.hands.begin(sim.clock, lambda: sim.org, sim.evidence, wanted)
+        return await self.second_writer(request)
+
+    async def stop_writers(self, request: Request) -> Response:
+        self.sim.hands.stop()
+        return await self.second_writer(request)
 
     def _record(self, body: dict[str, Any]) -> Record:
         """The one record that `id`, `email` or `key` (`{"field": …, "value": …}`) names."""

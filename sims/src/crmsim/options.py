@@ -10,6 +10,7 @@ from crmsim.clock import Clock
 from crmsim.evidence import Evidence
 from crmsim.hubspot.options import HubspotOptions
 from crmsim.salesforce import seeding
+from crmsim.salesforce.hands import Hands
 from crmsim.salesforce.locks import LockTable
 from crmsim.salesforce.org import Org
 from crmsim.salesforce.sessions import Sessions
@@ -81,13 +82,15 @@ def start(sim: Salesforce, options: Options) -> None:
     user = seeding.found(org)
     switches = Switches()
     switches.change(options.switches)
-    org.shape(switches)
     if options.seed:
         seeding.seed(org, options.seed)
+    org.shape(switches)
     sim.org, sim.switches, sim.locks = org, switches, LockTable()
     sim.sessions = Sessions(options.client_id, options.client_secret, user, org.id18)
     sim.evidence.forget_all()
     sim.gate.open()
+    sim.hands.stop()
+    sim.hands = Hands()
     sim.latency = Latency(options.latency, options.latency_per_record, options.latency_token)
     sim.usage = Usage(options.api_limit)
     seed, planned = faults.parse(options.plan)

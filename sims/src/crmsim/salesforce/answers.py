@@ -5,7 +5,7 @@ from typing import Any
 import orjson
 
 from crmsim.salesforce.commit import RowResult
-from crmsim.salesforce.rules import RowError
+from crmsim.salesforce.refusals import RowError
 from crmsim.wire import Answer
 
 LOCK_CODE = "UNABLE_TO_LOCK_ROW"
@@ -60,7 +60,12 @@ def row(result: RowResult, *, upsert: bool) -> dict[str, Any]:
 
 def status_of(refusal: RowError, *, lock_status: int, storage_status: int) -> int:
     """The HTTP status of a refusal on a single-record call."""
-    special = {LOCK_CODE: lock_status, "STORAGE_LIMIT_EXCEEDED": storage_status, "ENTITY_IS_DELETED": 404}
+    special = {
+        LOCK_CODE: lock_status,
+        "STORAGE_LIMIT_EXCEEDED": storage_status,
+        "ENTITY_IS_DELETED": 404,
+        "NOT_FOUND": 404,
+    }
     return special.get(refusal.code, 400)
 
 

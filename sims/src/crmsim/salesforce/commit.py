@@ -7,7 +7,7 @@ from crmsim.clock import Stamp
 from crmsim.salesforce import ids, rules
 from crmsim.salesforce.intents import Intent, Job
 from crmsim.salesforce.org import Author, Change, Org
-from crmsim.salesforce.rules import RowError
+from crmsim.salesforce.refusals import RowError
 
 ROLLED_BACK = RowError(
     "ALL_OR_NONE_OPERATION_ROLLED_BACK",
@@ -33,16 +33,25 @@ class Committed:
     changes: list[Change]
 
 
-def locked_out(contended: str) -> RowError:
-    """`contended` is the 15-character id of the record whose lock was not to be had."""
+def locked_out(contended: str, wrapped_by: str = "") -> RowError:
+    """`contended` is the 15-character id of the record whose lock was not to be had.
+
+    `wrapped_by`: the object whose trigger ran into it; the code is then the trigger's and the lock's is in its words.
+    """
+    words = f"unable to obtain exclusive access to this record or 1 records: {ids.to18(contended)}"
+    if not wrapped_by:
+        return RowError("UNABLE_TO_LOCK_ROW", words)
+    cause = f"System.DmlException: Update failed. First exception on row 0 with id {ids.to18(contended)}"
     return RowError(
-        "UNABLE_TO_LOCK_ROW",
-        f"unable to obtain exclusive access to this record or 1 records: {ids.to18(contended)}",
+        "CANNOT_INSERT_UPDATE_ACTIVATE_ENTITY",
+        f"{wrapped_by}Trigger: execution of AfterInsert\n\ncaused by: {cause}; first error: UNABLE_TO_LOCK_ROW, "
+        f"{words}: []\n\nTrigger.{wrapped_by}Trigger: line 7, column 1",
     )
 
 
 def commit(
     org: Org,
+    look: rules.Look,
     job: Job,
     intents: Sequence[Intent],
     refused: Mapping[int, RowError],
@@ -58,7 +67,7 @@ def commit(
         error = intent.error or refused.get(position)
         change = None
         if error is None:
-            error, change = _apply(org, job, intent, author, storage_full=storage_full)
+            error, change = _apply(org, look, job, intent, author, storage_full=storage_full)
         if change is None:
             results.append(RowResult(None, created=False, error=error))
         else:
@@ -72,7 +81,7 @@ def commit(
 
 
 def _apply(
-    org: Org, job: Job, intent: Intent, author: Author, *, storage_full: bool
+    org: Org, look: rules.Look, job: Job, intent: Intent, author: Author, *, storage_full: bool
 ) -> tuple[RowError | None, Change | None]:
     sobject, values = intent.sobject, dict(intent.values)
     record = org.records.get(intent.record) if intent.record else None
@@ -80,7 +89,7 @@ def _apply(
         if record.deleted:
             return RowError("ENTITY_IS_DELETED", "entity is deleted"), None
         return None, org.update(record, values, author)
-    error = rules.check_again(org, sobject, record, values)
+    error = rules.check_again(org, look, sobject, record, values)
     if error is not None:
         return error, None
     if record is None and storage_full:

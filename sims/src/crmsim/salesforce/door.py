@@ -3,28 +3,28 @@
 import asyncio
 import logging
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
 
 from starlette.types import Receive, Scope, Send
 
+from crmsim.evidence import Entry
 from crmsim.faults import Fault, Subject
-from crmsim.salesforce import answers
+from crmsim.salesforce import answers, composite, limits, mishaps
 from crmsim.salesforce.answers import ApiError
+from crmsim.salesforce.describe import VERSIONS
 from crmsim.salesforce.exchange import Exchange
+from crmsim.salesforce.mishaps import Cut
 from crmsim.salesforce.query import LONGEST_URI
-from crmsim.salesforce.routes import DATA, OAUTH, Found, find
+from crmsim.salesforce.routes import DATA, PLAIN, SEVERAL, Found, find
 from crmsim.salesforce.state import Salesforce
+from crmsim.salesforce.transaction import Transaction
 from crmsim.wire import Answer, Call, deliver, read_call, reset
 
 log = logging.getLogger("crmsim")
 
 VERSION = re.compile(r"v(\d+)\.0")
-OLDEST, OLDEST_LIVING, NEWEST = 20, 31, 67  # v21 to v30 answer 410 since Summer '25 (SF-docs api versions)
-
-
-class Cut(Exception):
-    """The connection is to be reset instead of answered."""
+CARRIED = ("lock", "storage_full")  # faults of a whole request that strike its subrequests
 
 
 @dataclass(slots=True)
@@ -41,10 +41,9 @@ class Door:
         version, kind, found = _classify(call)
         names = found.names if isinstance(found, Found) else {}
         entry = sim.evidence.arrive(kind, call.method, call.path, dict(call.headers))
-        subject = Subject(kind, call.method, call.path, names.get("object", ""))
-        fault = sim.plan.draw(subject, sim.clock.now())
+        fault = sim.plan.draw(Subject(kind, call.method, call.path, names.get("object", "")), sim.clock.now())
         entry.fault = fault.kind if fault else None
-        exchange = Exchange(sim, call, entry, fault, version)
+        exchange = Exchange(sim, call, entry, fault, version, subrequest=subrequest)
         status, delivered = None, False
         try:
             answer = await _answer(exchange, kind, found)
@@ -64,49 +63,104 @@ def _classify(call: Call) -> tuple[str, str, Found | list[str]]:
     if segments[:2] == ("services", "data") and len(segments) > 2:
         found = find(DATA, call.method, segments[3:])
         match = VERSION.fullmatch(segments[2])
-        default = "read" if call.method in ("GET", "HEAD") else "write"
-        return f"{match[1]}.0" if match else "", found.route.kind if isinstance(found, Found) else default, found
-    found = find(OAUTH, call.method, segments)
+        kind = "read" if call.method in ("GET", "HEAD") else "write"
+        if isinstance(found, Found):
+            kind = found.route.kind if found.route.kind != SEVERAL else _kind_of_several(call)
+        return f"{match[1]}.0" if match else "", kind, found
+    found = find(PLAIN, call.method, segments)
     return "", found.route.kind if isinstance(found, Found) else "other", found
 
 
+def _kind_of_several(call: Call) -> str:
+    """A request that carries others writes if one of them does."""
+    parts = composite.lines(call)
+    return "write" if any(_classify(part)[1] == "write" for part in parts) else "read"
+
+
 async def _answer(exchange: Exchange, kind: str, found: Found | list[str]) -> Answer:
-    fault = exchange.fault
+    data = kind in ("read", "write")
+    answer = await _worked(exchange, lambda: _data(exchange, found) if data else _dispatch(exchange, found))
+    if data and answer.status not in (401, 410) and answer.media.startswith("application/json"):
+        answer = replace(answer, headers={**answer.headers, **exchange.sim.usage.header()})
+    return await mishaps.after(exchange, exchange.fault, answer)
+
+
+async def _worked(exchange: Exchange, work: Callable[[], Awaitable[Answer]]) -> Answer:
+    """The fault that comes first, or the work; what goes wrong in it is an answer too."""
     try:
-        early = await _before(exchange, fault)
-        if early is None:
-            answer = await (_data(exchange, found) if kind in ("read", "write") else _plain(exchange, found))
-        else:
-            answer = early
+        return await mishaps.before(exchange, exchange.fault) or await work()
     except ApiError as trouble:
-        answer = trouble.answer()
+        return trouble.answer()
     except (Cut, asyncio.CancelledError):
         raise
     except Exception:
         log.exception("the simulator itself failed: %s %s", exchange.call.method, exchange.call.path)
-        answer = answers.error(500, "UNKNOWN_EXCEPTION", "An unexpected error occurred in the simulator; see its log")
-    if kind in ("read", "write") and answer.status not in (401, 410) and answer.media.startswith("application/json"):
-        answer = Answer(answer.status, answer.body, {**answer.headers, **exchange.sim.usage.header()}, answer.media)
-    return await _after(exchange, fault, answer)
+        return answers.error(500, "UNKNOWN_EXCEPTION", "An unexpected error occurred in the simulator; see its log")
+
+
+async def subrequest(parent: Exchange, call: Call, transaction: Transaction | None) -> Answer:
+    """One of several requests that travel in one: of its own version, faults and object, in the parent's session."""
+    sim, entry = parent.sim, parent.entry
+    version, _, found = _classify(call)
+    names = found.names if isinstance(found, Found) else {}
+    fault = sim.plan.draw(Subject("part", call.method, call.path, names.get("object", "")), sim.clock.now())
+    child = replace(
+        parent, call=call, version=version, fault=fault or _carried(parent), transaction=transaction, part=True
+    )
+    told, entry.told, entry.object = entry.told, None, ""
+    rows = len(entry.rows) + (len(transaction.notes) if transaction else 0)
+    answer = await _worked(child, lambda: _versioned(child, found))
+    answer = await mishaps.after(child, fault, answer)
+    now = len(entry.rows) + (len(transaction.notes) if transaction else 0)
+    entry.told = _told(entry, rows, told)
+    entry.parts.append(
+        {
+            "method": call.method, "path": call.path, "object": entry.object, "status": answer.status,
+            "rows": now - rows, "fault": fault.kind if fault else None,
+        }
+    )  # fmt: skip
+    entry.object = ""
+    return answer
+
+
+def _told(entry: Entry, rows: int, before: int | None) -> int | None:
+    """How many rows of the whole request its answer speaks of: what a subrequest keeps silent of, and all after it."""
+    if before is not None:
+        return before
+    return None if entry.told is None else rows + entry.told
+
+
+def _carried(parent: Exchange) -> Fault | None:
+    fault = parent.fault
+    if fault is None or (fault.kind == "slow" and parent.entry.parts):
+        return None
+    return fault if fault.kind in (*CARRIED, "slow") else None
 
 
 async def _data(exchange: Exchange, found: Found | list[str]) -> Answer:
     """A request of the data API: version, session, limit, then its handler."""
     sim, call = exchange.sim, exchange.call
-    number = int(float(exchange.version or "0"))
-    if OLDEST < number < OLDEST_LIVING:
-        return answers.error(410, "UNSUPPORTED_API_VERSION", f"API version v{exchange.version} has been retired")
-    if not OLDEST_LIVING <= number <= NEWEST:
-        raise ApiError(404, "NOT_FOUND", "The requested resource does not exist")
-    refusal = _session(exchange)
+    refusal = _outlived(exchange.version) or _session(exchange)
     if refusal is not None:
         return refusal
-    if sim.usage.used >= sim.usage.maximum:
-        raise ApiError(403, "REQUEST_LIMIT_EXCEEDED", "TotalRequests Limit exceeded.")
-    sim.usage.used += 1
+    calls = 0 if isinstance(found, Found) and found.route.handler is composite.batch else 1
+    limits.take(sim, exchange.entry, calls)
     if call.uri_bytes > LONGEST_URI:
         raise ApiError(414, "URI_TOO_LONG", "URI Too Long")
     return await _dispatch(exchange, found)
+
+
+async def _versioned(exchange: Exchange, found: Found | list[str]) -> Answer:
+    return _outlived(exchange.version) or await _dispatch(exchange, found)
+
+
+def _outlived(version: str) -> Answer | None:
+    number = int(float(version or "0"))
+    if VERSIONS[0] <= number < VERSIONS[1]:
+        return answers.error(410, "UNSUPPORTED_API_VERSION", f"API version v{version} has been retired")
+    if number not in VERSIONS:
+        return answers.error(404, "NOT_FOUND", "The requested resource does not exist")
+    return None
 
 
 def _session(exchange: Exchange) -> Answer | None:
@@ -124,17 +178,6 @@ def _session(exchange: Exchange) -> Answer | None:
     return None
 
 
-async def _plain(exchange: Exchange, found: Found | list[str]) -> Answer:
-    """What needs no session and counts against no limit: tokens, and the list of versions."""
-    segments = exchange.call.segments
-    if segments == ("services", "data") and exchange.call.method == "GET":
-        numbers = range(OLDEST_LIVING, NEWEST + 1)
-        return Answer(
-            200, [{"label": f"API {n}", "url": f"/services/data/v{n}.0", "version": f"{n}.0"} for n in numbers]
-        )
-    return await _dispatch(exchange, found)
-
-
 async def _dispatch(exchange: Exchange, found: Found | list[str]) -> Answer:
     if isinstance(found, Found):
         return await found.route.handler(exchange, **found.names)
@@ -142,70 +185,3 @@ async def _dispatch(exchange: Exchange, found: Found | list[str]) -> Answer:
         message = f"HTTP Method '{exchange.call.method}' not allowed. Allowed are {','.join(found)}"
         raise ApiError(405, "METHOD_NOT_ALLOWED", message)
     raise ApiError(404, "NOT_FOUND", "The requested resource does not exist")
-
-
-async def _before(exchange: Exchange, fault: Fault | None) -> Answer | None:
-    """The faults that come before any work."""
-    if fault is None or fault.commit:
-        return None
-    early: dict[str, Callable[[], Answer]] = {
-        "unavailable": lambda: answers.error(503, "SERVER_UNAVAILABLE", "Server Unavailable"),
-        "bad_gateway": lambda: answers.html(502, "Bad Gateway"),
-        "gateway_timeout": lambda: answers.html(504, "Gateway Timeout"),
-        "server_error": _server_error,
-        "daily_limit": lambda: answers.error(403, "REQUEST_LIMIT_EXCEEDED", "TotalRequests Limit exceeded."),
-        "concurrent_limit": lambda: answers.error(
-            403, "REQUEST_LIMIT_EXCEEDED", "ConcurrentRequests (Concurrent API Requests) Limit exceeded."
-        ),
-        "silent": lambda: Answer(200, []),
-        "status": lambda: _said(exchange, fault),
-    }
-    if fault.kind in early:
-        return early[fault.kind]()
-    if fault.kind == "reset_before":
-        raise Cut
-    if fault.kind == "hang":
-        await exchange.rest(fault.seconds)
-        if fault.then == "reset":
-            raise Cut
-    return None
-
-
-async def _after(exchange: Exchange, fault: Fault | None, answer: Answer) -> Answer:
-    """The faults that come after the work: what was committed stays."""
-    if fault is None:
-        return answer
-    if fault.kind == "reset_after":
-        raise Cut
-    if fault.kind == "broken":
-        exchange.entry.told = 0
-        payload = answer.payload()
-        return Answer(answer.status, payload[: max(1, len(payload) // 2)], answer.headers, answer.media)
-    if not fault.commit:
-        return answer
-    if fault.kind == "hang":
-        await exchange.rest(fault.seconds)
-        if fault.then == "reset":
-            raise Cut
-    exchange.entry.told = (fault.rows or 0) if fault.kind == "silent" else None
-    late: dict[str, Callable[[], Answer]] = {
-        "bad_gateway": lambda: answers.html(502, "Bad Gateway"),
-        "gateway_timeout": lambda: answers.html(504, "Gateway Timeout"),
-        "server_error": _server_error,
-        "silent": lambda: Answer(200, answer.body[: fault.rows or 0] if isinstance(answer.body, list) else []),
-        "status": lambda: _said(exchange, fault),
-    }
-    return late[fault.kind]() if fault.kind in late else answer
-
-
-def _said(exchange: Exchange, fault: Fault) -> Answer:
-    """The plan's own answer. It tells the client nothing of the rows."""
-    exchange.entry.told = 0
-    if isinstance(fault.body, str):
-        return Answer(fault.status or 500, fault.body.encode(), fault.headers, "text/html")
-    return Answer(fault.status or 500, b"" if fault.body is None else fault.body, fault.headers)
-
-
-def _server_error() -> Answer:
-    message = "An unexpected error occurred. Please include this ErrorId if you contact support: 1234567890-12345"
-    return answers.error(500, "UNKNOWN_EXCEPTION", message)

@@ -3,8 +3,8 @@
 from dataclasses import asdict
 from typing import Any
 
-from crmsim.salesforce import ids
-from crmsim.salesforce.org import Org, Version
+from crmsim.salesforce import ids, ownership
+from crmsim.salesforce.org import Org, Record, Version
 from crmsim.salesforce.state import Salesforce
 
 
@@ -35,6 +35,8 @@ def summary(sim: Salesforce) -> dict[str, Any]:
         "records": {name: len(sim.org.live(name)) for name in ("Lead", "Contact", "Account", "User", "Group")},
         "people": found["emails"],
         "duplicated": found["duplicated"],
+        "owners": ownership.numbers(sim.org),
+        "second_writer": {"turns": sim.hands.turns, "changes": sim.hands.changes},
         "usage": {"used": sim.usage.used, "max": sim.usage.maximum},
         "faults": sim.plan.report(),
     }
@@ -53,16 +55,22 @@ def numbers(sim: Salesforce) -> dict[str, int]:
         "resting": len(sim.gate.resting),
         "leads": len(sim.org.by_object["Lead"]),
         "versions": sim.org.version_count,
+        "hand_turns": sim.hands.turns,
     }
 
 
 def people(org: Org) -> dict[str, Any]:
-    """Ids of the live people of each e-mail, lower-cased; only those of more than one are listed under `twice`."""
+    """Ids of the live people of each e-mail, lower-cased; only those of more than one are listed under `twice`.
+
+    A converted Lead and its Contact are one person, the Contact.
+    """
     by_email: dict[str, list[str]] = {}
     without = 0
     for name in ("Lead", "Contact"):
         for record in org.live(name):
             email = record.values.get("Email")
+            if _is_contact_too(org, record):
+                continue
             if email:
                 by_email.setdefault(str(email).casefold(), []).append(record.id18)
             else:
@@ -75,6 +83,14 @@ def people(org: Org) -> dict[str, Any]:
         "twice": twice,
         "people": by_email,
     }
+
+
+def _is_contact_too(org: Org, record: Record) -> bool:
+    if not record.values.get("IsConverted"):
+        return False
+    contact = org.get(record.values.get("ConvertedContactId") or "")
+    email = str(record.values.get("Email")).casefold()
+    return contact is not None and not contact.deleted and str(contact.values.get("Email")).casefold() == email
 
 
 def versions(org: Org, after: int, limit: int, name: str | None, id_text: str | None) -> list[Version]:

@@ -1,5 +1,6 @@
 """One request on its way through the simulator: what every handler gets."""
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,14 +11,15 @@ from crmsim.salesforce.answers import ApiError
 from crmsim.salesforce.schema import Sobject
 from crmsim.salesforce.state import Salesforce
 from crmsim.salesforce.transaction import Transaction
-from crmsim.wire import Call
+from crmsim.wire import Answer, Call
 
 
 @dataclass(slots=True)
 class Exchange:
     """`user` is the 18-character id of the session's user, empty before the session is checked.
 
-    `transaction`: the one that this request is a part of; None: its writes are one of their own.
+    `transaction`: the one that this request is a part of; None: its writes are one of their own. `part`: it travels in
+    another request. `subrequest` is how the door answers one that travels in this.
     """
 
     sim: Salesforce
@@ -27,6 +29,8 @@ class Exchange:
     version: str = ""
     user: str = ""
     transaction: Transaction | None = None
+    part: bool = False
+    subrequest: Callable[["Exchange", Call, Transaction | None], Awaitable[Answer]] | None = None
 
     def json_body(self) -> dict[str, Any]:
         media = (self.call.header("content-type") or "").partition(";")[0].strip().lower()
@@ -47,6 +51,11 @@ class Exchange:
             raise ApiError(404, "NOT_FOUND", "The requested resource does not exist")
         self.entry.object = found.name
         return found
+
+    def since(self, version: float) -> None:
+        """Raises ApiError: the resource is younger than the version asked for."""
+        if float(self.version) < version:
+            raise ApiError(404, "NOT_FOUND", "The requested resource does not exist")
 
     def record_path(self, sobject: Sobject, id18: str) -> str:
         return f"/services/data/v{self.version}/sobjects/{sobject.name}/{id18}"

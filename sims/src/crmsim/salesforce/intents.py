@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from crmsim.clock import Stamp
-from crmsim.salesforce import ids, rules
+from crmsim.salesforce import coercion, ids, rules, sharing
 from crmsim.salesforce.org import Author, Fields, Org, Record
-from crmsim.salesforce.rules import RowError
+from crmsim.salesforce.refusals import RowError
 from crmsim.salesforce.schema import Field, Sobject
 from crmsim.salesforce.switches import Switches
 
@@ -75,10 +75,10 @@ def _resolve(org: Org, switches: Switches, job: Job, row: Row, stamp: Stamp) -> 
         if job.verb == "delete":
             return _deletion(switches, job, sobject, key, org)
         values = _values(org, switches, job, row, stamp)
-        record = _target(org, job, sobject, key)
+        record = _target(org, switches, job, sobject, key)
         if record is None and job.key is not None and job.key.name != "Id" and key is not None:
             values = {job.key.name: key} | values
-        error = rules.check(org, switches, sobject, record, values)
+        error = rules.check(org, rules.Look(switches, job.user), sobject, record, values)
         if error is None and record is None:
             error = rules.duplicate(org, switches, sobject, values, allow_save=job.allow_duplicates)
         if error is not None:
@@ -87,7 +87,7 @@ def _resolve(org: Org, switches: Switches, job: Job, row: Row, stamp: Stamp) -> 
         return Intent(sobject, key, record.id if record else None, values, parents)
     except Refused as refused:
         return Intent(sobject, key, None, {}, (), refused.error)
-    except rules.WrongType as wrong:
+    except coercion.WrongType as wrong:
         if switches.type_error == "request":
             raise
         return Intent(sobject, key, None, {}, (), RowError("JSON_PARSER_ERROR", str(wrong)))
@@ -95,7 +95,7 @@ def _resolve(org: Org, switches: Switches, job: Job, row: Row, stamp: Stamp) -> 
 
 def _deletion(switches: Switches, job: Job, sobject: Sobject, key: str | None, org: Org) -> Intent:
     """Into the bin: converted leads too; it locks what a write of the record would lock."""
-    record = _target(org, job, sobject, key)
+    record = _target(org, switches, job, sobject, key)
     if record is None or record.deleted:
         raise Refused("ENTITY_IS_DELETED", "entity is deleted")
     return Intent(sobject, key, record.id, {"IsDeleted": True}, _parents(switches, sobject, record, record.values))
@@ -116,19 +116,19 @@ def _key(job: Job, row: Row) -> str | None:
     if name == "Id" and (ids.to15(str(value)) is None or not str(value).startswith(row.sobject.prefix)):
         raise Refused("MALFORMED_ID", f"{row.sobject.name} ID: id value of incorrect type: {value}", ("Id",))
     if not isinstance(value, (str, int, float)):
-        raise rules.WrongType(f"Cannot deserialize instance of string from {type(value).__name__} for {name}")
+        raise coercion.WrongType(f"Cannot deserialize instance of string from {type(value).__name__} for {name}")
     return str(value)
 
 
-def _target(org: Org, job: Job, sobject: Sobject, key: str | None) -> Record | None:
+def _target(org: Org, switches: Switches, job: Job, sobject: Sobject, key: str | None) -> Record | None:
     if key is None:
         return None
     if job.key is None or job.by_id:
         record = org.get(key)
         if record is None or record.sobject is not sobject:
             raise Refused("INVALID_CROSS_REFERENCE_KEY", "invalid cross reference id")
-        return record
-    found = org.match(sobject, job.key, key)
+        return _editable(switches, record, job.user)
+    found = [record for record in org.match(sobject, job.key, key) if sharing.sees(switches, record, job.user)]
     if len(found) > 1:
         named = ", ".join(record.id18 for record in found)
         raise Refused(
@@ -136,7 +136,14 @@ def _target(org: Org, job: Job, sobject: Sobject, key: str | None) -> Record | N
             f"{job.key.title}: more than one record found for external id field: [{named}]",
             (job.key.name,),
         )
-    return found[0] if found else None
+    return _editable(switches, found[0], job.user) if found else None
+
+
+def _editable(switches: Switches, record: Record, user: str) -> Record:
+    refusal = sharing.refusal(switches, record, user)
+    if refusal is not None:
+        raise Refused(refusal.code, refusal.message, refusal.fields)
+    return record
 
 
 def _values(org: Org, switches: Switches, job: Job, row: Row, stamp: Stamp) -> Fields:
@@ -166,7 +173,7 @@ def _values(org: Org, switches: Switches, job: Job, row: Row, stamp: Stamp) -> F
                 "verify that it is read/write for your profile or permission set.",
                 (item.name,),
             )
-        values[item.name] = _stored(item, rules.coerce(item, raw))
+        values[item.name] = _stored(item, coercion.coerce(item, raw, trim=switches.trim_text))
     return values
 
 

@@ -2,7 +2,7 @@
 
 import random
 from collections import defaultdict, deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -71,6 +71,18 @@ class Change:
     author: Author
 
 
+@dataclass(frozen=True, slots=True)
+class ValidationRule:
+    """`refuses` looks at the record as it would be. `field`: where the message stands; empty: atop the page."""
+
+    name: str
+    object: str
+    refuses: Callable[[Record], bool]
+    message: str
+    field: str = ""
+    active: bool = True
+
+
 @dataclass(slots=True)
 class Org:
     """All records by id, by object in order of creation, and by the value of each key field."""
@@ -84,9 +96,13 @@ class Org:
     versions: deque[Version] = field(init=False)
     sequences: dict[str, Iterator[str]] = field(default_factory=dict)
     version_count: int = 0
+    numbers: int = 0  # taken for query cursors
     cursors: dict[str, object] = field(default_factory=dict)  # open queries by locator
     rule_owner: str | None = None  # 18-character id that the assignment rule gives leads to
     rule_id: str = ""
+    queue_objects: set[tuple[str, str]] = field(default_factory=set)  # queue's 18-character id, object it may own
+    record_types: dict[str, str] = field(default_factory=dict)  # object -> id of the user's default record type
+    validation: list[ValidationRule] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.versions = deque(maxlen=self.history)
@@ -105,6 +121,10 @@ class Org:
             start = random.Random(f"{self.seed}:{prefix}").randrange(26 * 26)
             self.sequences[prefix] = ids.sequence(prefix, start)
         return next(self.sequences[prefix])
+
+    def take_number(self) -> int:
+        self.numbers += 1
+        return self.numbers
 
     def get(self, id_text: str) -> Record | None:
         """By either form of the id; deleted records too."""
@@ -126,6 +146,7 @@ class Org:
         record = Record(id15 or self.new_id(sobject.prefix), sobject, {})
         born = (
             sobject.born
+            | ({"RecordTypeId": self.record_types[sobject.name]} if sobject.name in self.record_types else {})
             | {"Id": record.id18, "CreatedDate": datetime_text(author.stamp.wall), "CreatedById": author.by}
             | values
         )

@@ -1,13 +1,17 @@
-"""Reads: SOQL with paging, limits, one record, describe (SF-docs dome_query, resources_limits)."""
+"""Reads: SOQL with paging, limits, one record (SF-docs dome_query, resources_limits)."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from crmsim.salesforce import soql
+from crmsim.clock import stamp
+from crmsim.salesforce import selection
 from crmsim.salesforce.answers import ApiError
 from crmsim.salesforce.exchange import Exchange
+from crmsim.salesforce.limits import report
 from crmsim.salesforce.org import Record
+from crmsim.salesforce.rules import Look
+from crmsim.salesforce.schema import Field
 from crmsim.wire import Answer
 
 LONGEST_URI = 16_384  # bytes; SF-docs errorcodes, 414
@@ -26,15 +30,30 @@ CURSORS_KEPT = 50
 
 async def query(exchange: Exchange) -> Answer:
     """`GET /query?q=SELECT …`; pages follow `nextRecordsUrl`."""
+    return await _query(exchange)
+
+
+async def query_all(exchange: Exchange) -> Answer:
+    """`GET /queryAll?q=`: records in the bin too."""
+    return await _query(exchange, deleted=True)
+
+
+async def tooling_query(exchange: Exchange) -> Answer:
+    """`GET /tooling/query?q=`: ValidationRule and EntityDefinition."""
+    return await _query(exchange, tooling=True)
+
+
+async def _query(exchange: Exchange, *, tooling: bool = False, deleted: bool = False) -> Answer:
     sim, call = exchange.sim, exchange.call
-    parsed = soql.parse(call.query.get("q", ""))
-    found = soql.run(sim.org, parsed)
+    sight = selection.Sight(Look(sim.switches, exchange.user), stamp().wall, tooling, deleted)
+    parsed, found = selection.find(sim.org, call.query.get("q", ""), sight)
     exchange.entry.object = parsed.object
     await sim.clock.sleep(sim.latency.fixed)
     if parsed.count:
         return Answer(200, {"totalSize": len(found), "done": True, "records": []})
     records = [shown(exchange, record, parsed.fields) for record in found]
-    return _page(exchange, Cursor(len(records), records), f"01g{exchange.entry.n:012d}AAA", 0)
+    cursor = f"01g{sim.org.take_number():012d}AAA"
+    return _page(exchange, Cursor(len(records), records), cursor, 0)
 
 
 async def more(exchange: Exchange, locator: str) -> Answer:
@@ -79,46 +98,27 @@ def shown(exchange: Exchange, record: Record, names: Iterable[str]) -> dict[str,
         if not dot:
             item = record.sobject.fields.get(relation.lower())
             if item is None:
-                raise soql.no_column(relation, record.sobject)
+                raise selection.column_missing(relation, record.sobject)
             out[item.name] = record.values.get(item.name)
             continue
         link = record.sobject.relationships[relation.lower()]
         target = exchange.sim.org.get(record.values.get(link.name) or "")
-        inner = shown(exchange, target, [rest]) if target else None
+        inner = _inner(exchange, link, target, rest) if target else None
         previous = out.get(link.relationship)
         out[link.relationship] = previous | inner if previous and inner else inner
     return out
+
+
+def _inner(exchange: Exchange, link: Field, target: Record, rest: str) -> dict[str, Any]:
+    """What a relationship leads to; to users and queues alike it leads to a Name."""
+    if len(link.targets) == 1:
+        return shown(exchange, target, [rest])
+    attributes = {"type": "Name", "url": exchange.record_path(target.sobject, target.id18)}
+    return {"attributes": attributes, selection.NAME[rest.lower()].name: selection.named(target, rest)}
 
 
 async def limits(exchange: Exchange) -> Answer:
     """`GET /limits`."""
     sim = exchange.sim
     await sim.clock.sleep(sim.latency.fixed)
-    usage = sim.usage
-    return Answer(
-        200,
-        {
-            "DailyApiRequests": {"Max": usage.maximum, "Remaining": max(0, usage.maximum - usage.used)},
-            "DataStorageMB": {"Max": 1024, "Remaining": 1024 - len(sim.org.records) * 2 // 1024},
-        },
-    )
-
-
-async def describe(exchange: Exchange, object: str) -> Answer:
-    """`GET /sobjects/{Object}/describe`, the part that a mapping needs."""
-    sobject = exchange.sobject(object)
-    await exchange.sim.clock.sleep(exchange.sim.latency.fixed)
-    described = [
-        {
-            "name": item.name, "label": item.title, "type": item.kind, "length": item.length,
-            "nillable": not item.required, "createable": item.writable, "updateable": item.writable,
-            "externalId": item.external_id, "idLookup": item.id_lookup or item.name == "Id", "unique": item.unique,
-            "caseSensitive": item.case_sensitive,
-            "defaultedOnCreate": item.default is not None or item.name == "OwnerId",
-            "referenceTo": list(item.targets), "relationshipName": item.relationship or None,
-            "restrictedPicklist": item.restricted, "custom": item.name.endswith("__c"),
-            "picklistValues": [{"value": value, "active": True} for value in item.values],
-        }
-        for item in sobject.fields.values()
-    ]  # fmt: skip
-    return Answer(200, {"name": sobject.name, "keyPrefix": sobject.prefix, "fields": described})
+    return Answer(200, report(sim))

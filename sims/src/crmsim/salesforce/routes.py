@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
-from crmsim.salesforce import composite, oauth, query, single
+from crmsim.salesforce import collections, composite, describe, graph, oauth, query, single
 from crmsim.wire import Answer
 
 Handler = Callable[..., Awaitable[Answer]]
@@ -31,27 +31,43 @@ class Route:
 
 
 def _route(method: str, path: str, kind: str, handler: Handler) -> Route:
-    return Route(method, tuple(path.split("/")), kind, handler)
+    return Route(method, tuple(path.split("/")) if path else (), kind, handler)
 
+
+SEVERAL = "several"  # a request that carries others: a write if one of them is
 
 DATA = (
-    _route("PATCH", "composite/sobjects/{object}/{field}", "write", composite.upsert),
-    _route("POST", "composite/sobjects", "write", composite.create),
-    _route("PATCH", "composite/sobjects", "write", composite.update),
-    _route("GET", "composite/sobjects/{object}", "read", composite.read),
-    _route("POST", "composite/sobjects/{object}", "read", composite.read),
+    _route("GET", "", "read", describe.resources),
+    _route("PATCH", "composite/sobjects/{object}/{field}", "write", collections.upsert),
+    _route("POST", "composite/sobjects", "write", collections.create),
+    _route("PATCH", "composite/sobjects", "write", collections.update),
+    _route("DELETE", "composite/sobjects", "write", collections.delete),
+    _route("GET", "composite/sobjects/{object}", "read", collections.read),
+    _route("POST", "composite/sobjects/{object}", "read", collections.read),
+    _route("GET", "composite", "read", describe.composites),
+    _route("POST", "composite", SEVERAL, composite.composite),
+    _route("POST", "composite/batch", SEVERAL, composite.batch),
+    _route("POST", "composite/graph", SEVERAL, graph.graph),
     _route("GET", "query", "read", query.query),
+    _route("GET", "queryAll", "read", query.query_all),
+    _route("GET", "queryAll/{locator}", "read", query.more),
+    _route("GET", "tooling/query", "read", query.tooling_query),
     _route("GET", "query/{locator}", "read", query.more),
     _route("GET", "limits", "read", query.limits),
-    _route("GET", "sobjects/{object}/describe", "read", query.describe),
+    _route("GET", "sobjects", "read", describe.everything),
+    _route("GET", "sobjects/{object}", "read", describe.basic),
+    _route("GET", "sobjects/{object}/describe", "read", describe.describe),
     _route("POST", "sobjects/{object}", "write", single.create),
     _route("GET", "sobjects/{object}/{id}", "read", single.read),
     _route("PATCH", "sobjects/{object}/{id}", "write", single.update),
+    _route("POST", "sobjects/{object}/{id}", "write", single.create_by_id),
     _route("DELETE", "sobjects/{object}/{id}", "write", single.delete),
     _route("GET", "sobjects/{object}/{field}/{value}", "read", single.read_by_key),
     _route("PATCH", "sobjects/{object}/{field}/{value}", "write", single.upsert),
+    _route("DELETE", "sobjects/{object}/{field}/{value}", "write", single.delete_by_key),
 )
-OAUTH = (
+PLAIN = (
+    _route("GET", "services/data", "other", describe.versions),
     _route("POST", "services/oauth2/token", "token", oauth.token),
     _route("POST", "services/oauth2/revoke", "token", oauth.revoke),
 )

@@ -5,96 +5,60 @@ Every function returns the refusal or None; codes and messages are those of SF-d
 
 import re
 from dataclasses import dataclass
-from datetime import date, datetime
-from typing import Any
 
-from crmsim.salesforce import ids
+from crmsim.salesforce import ids, places, sharing
 from crmsim.salesforce.org import Fields, Org, Record
+from crmsim.salesforce.refusals import RowError
 from crmsim.salesforce.schema import TEXT_KINDS, Field, Sobject
 from crmsim.salesforce.switches import Switches
 
-
-@dataclass(frozen=True, slots=True)
-class RowError:
-    """One refusal. In a Collections row its code is called statusCode, in a single-record answer errorCode."""
-
-    code: str
-    message: str
-    fields: tuple[str, ...] = ()
-
-
-class WrongType(ValueError):
-    """A JSON value that the field's type cannot be read from: the whole request is 400 (switch `type_error`)."""
+ADDRESSES = {"Lead": "", "Contact": "Mailing", "Account": "Billing"}  # prefixes of their fields
+DUPLICATE_TEXTS = {
+    "Lead": "Use one of these records?",
+    "Contact": "You're creating a duplicate record. We recommend you use an existing record instead.",
+}
+EMAIL_FIELD = Field("Email", "email", 80, id_lookup=True)
 
 
 # SF-help "email fields": ASCII local part of these characters, a dot in the domain.
 EMAIL = re.compile(r"[A-Za-z0-9.!#$%&'*/=?^_+`{|}~-]+@[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?\.[A-Za-z]{2,}")
 
 
-def coerce(field: Field, value: Any) -> Any:
-    """The value as it is stored: an empty text is null. Raises WrongType."""
-    if value is None or value == "":
-        return None
-    if field.kind in TEXT_KINDS or field.kind in ("reference", "id"):
-        if isinstance(value, str):
-            return value
-    elif field.kind == "boolean":
-        if isinstance(value, bool) or (isinstance(value, str) and value.lower() in ("true", "false")):
-            return value if isinstance(value, bool) else value.lower() == "true"
-    elif field.kind in ("int", "double"):
-        return _number(field, value)
-    elif isinstance(value, str):
-        return _moment(field, value)
-    raise WrongType(_cannot(field.kind, value))
+@dataclass(frozen=True, slots=True)
+class Look:
+    """Through whose eyes the org is looked at: its switches and the API user, an 18-character id."""
+
+    switches: Switches
+    user: str
 
 
-def _cannot(kind: str, value: Any) -> str:
-    token = {
-        bool: "VALUE_TRUE" if value is True else "VALUE_FALSE", int: "VALUE_NUMBER_INT", float: "VALUE_NUMBER_FLOAT",
-        str: "VALUE_STRING", dict: "START_OBJECT", list: "START_ARRAY",
-    }  # fmt: skip
-    shown = "string" if kind in (*TEXT_KINDS, "reference", "id") else kind
-    return (
-        f"Cannot deserialize instance of {shown} from {token[type(value)]} value {value} "
-        "or request may be missing a required field"
-    )
+def check(org: Org, look: Look, sobject: Sobject, record: Record | None, values: Fields) -> RowError | None:
+    """The first refusal of a row: `record` is what it would update, `values` what it carries.
 
-
-def _number(field: Field, value: Any) -> float | int:
-    try:
-        if isinstance(value, bool) or not isinstance(value, (int, float, str)):
-            raise ValueError
-        return int(value) if field.kind == "int" and not isinstance(value, float) else float(value)
-    except ValueError:
-        raise WrongType(_cannot(field.kind, value)) from None
-
-
-def _moment(field: Field, value: str) -> str:
-    try:
-        parsed: date = date.fromisoformat(value) if field.kind == "date" else datetime.fromisoformat(value)
-    except ValueError:
-        raise WrongType(_cannot(field.kind, value)) from None
-    if not 1700 <= parsed.year <= 4000:  # SF-docs: valid dates
-        raise WrongType(_cannot(field.kind, value))
-    return value
-
-
-def check(org: Org, switches: Switches, sobject: Sobject, record: Record | None, values: Fields) -> RowError | None:
-    """The first refusal of a row: `record` is what it would update, `values` what it carries."""
+    In Salesforce's order of execution: the system's own checks, the org's validation rules, keys.
+    """
     if sobject.read_only:
-        return RowError("CANNOT_INSERT_UPDATE_ACTIVATE_ENTITY", f"{sobject.name} is read-only in this simulator")
+        return RowError("CANNOT_INSERT_UPDATE_ACTIVATE_ENTITY", f"entity type cannot be updated: {sobject.name}")
     return (
         _frozen(record)
         or _required(sobject, record, values)
-        or _texts(switches, sobject, values)
+        or _texts(look.switches, sobject, values)
+        or _placed(look.switches, sobject, record, values)
         or _references(org, sobject, record, values)
-        or _unique(org, sobject, record, values)
+        or _left_behind(org, look.switches, record, values)
+        or _validated(org, look, sobject, record, values)
+        or _unique(org, look, sobject, record, values)
     )
 
 
-def check_again(org: Org, sobject: Sobject, record: Record | None, values: Fields) -> RowError | None:
+def check_again(org: Org, look: Look, sobject: Sobject, record: Record | None, values: Fields) -> RowError | None:
     """At the commit: only what others may have changed since `check`."""
-    return _frozen(record) or _references(org, sobject, record, values) or _unique(org, sobject, record, values)
+    return (
+        _frozen(record)
+        or (sharing.refusal(look.switches, record, look.user) if record else None)
+        or _references(org, sobject, record, values)
+        or _unique(org, look, sobject, record, values)
+    )
 
 
 def _frozen(record: Record | None) -> RowError | None:
@@ -135,6 +99,19 @@ def _texts(switches: Switches, sobject: Sobject, values: Fields) -> RowError | N
     return None
 
 
+def _placed(switches: Switches, sobject: Sobject, record: Record | None, values: Fields) -> RowError | None:
+    """State and country picklists: the names and the codes of an address, each completed by the other."""
+    if not switches.state_picklists or sobject.name not in ADDRESSES:
+        return None
+    prefix = ADDRESSES[sobject.name]
+    try:
+        found = places.complete(prefix, f"{prefix} " if prefix else "", record.values if record else {}, values)
+    except places.Unplaced as trouble:
+        return RowError("FIELD_INTEGRITY_EXCEPTION", str(trouble), (trouble.field,))
+    values |= found
+    return None
+
+
 def _references(org: Org, sobject: Sobject, record: Record | None, values: Fields) -> RowError | None:
     for name, value in values.items():
         item = sobject.fields[name.lower()]
@@ -150,21 +127,56 @@ def _references(org: Org, sobject: Sobject, record: Record | None, values: Field
         target = org.get(value)
         if target is None or target.deleted:
             return RowError("INVALID_CROSS_REFERENCE_KEY", "invalid cross reference id", ())
-        refusal = _owner(sobject, record, target) if name == "OwnerId" else None
+        refusal = _owner(org, sobject, record, target) if name == "OwnerId" else None
+        if name == "RecordTypeId" and not _usable(sobject, target):
+            message = f"{item.title}: this ID value isn't valid for the user: {target.id18}"
+            return RowError("INVALID_CROSS_REFERENCE_KEY", message, (name,))
         if refusal:
             return refusal
     return None
 
 
-def _owner(sobject: Sobject, record: Record | None, owner: Record) -> RowError | None:
-    unchanged = record is not None and record.values.get("OwnerId") == owner.id18
-    if unchanged or owner.sobject.name != "User" or owner.values.get("IsActive"):
+def _usable(sobject: Sobject, kind: Record) -> bool:
+    return kind.values.get("SobjectType") == sobject.name and bool(kind.values.get("IsActive"))
+
+
+def _owner(org: Org, sobject: Sobject, record: Record | None, owner: Record) -> RowError | None:
+    if record is not None and record.values.get("OwnerId") == owner.id18:
         return None
+    if owner.sobject.name == "Group" and (owner.id18, sobject.name) not in org.queue_objects:
+        return RowError("INVALID_OPERATION", "Queue not associated with this SObject type")
+    if owner.sobject.name == "User" and not owner.values.get("IsActive"):
+        return _inactive(sobject, owner)
+    return None
+
+
+def _inactive(sobject: Sobject, owner: Record) -> RowError:
     message = f"operation performed with inactive user [{owner.id18}] as owner of {sobject.name.lower()}"
     return RowError("INACTIVE_OWNER_OR_USER", message)
 
 
-def _unique(org: Org, sobject: Sobject, record: Record | None, values: Fields) -> RowError | None:
+def _left_behind(org: Org, switches: Switches, record: Record | None, values: Fields) -> RowError | None:
+    """A record that an inactive user keeps; SF-help: "Update Records with Inactive Owners" lets it be edited."""
+    owner = org.get(record.values.get("OwnerId") or "") if record else None
+    if record is None or owner is None or switches.inactive_owner_updates or owner.sobject.name != "User":
+        return None
+    stays = values.get("OwnerId", owner.id18) == owner.id18
+    return _inactive(record.sobject, owner) if stays and not owner.values.get("IsActive") else None
+
+
+def _validated(org: Org, look: Look, sobject: Sobject, record: Record | None, values: Fields) -> RowError | None:
+    """The org's validation rules, on the record as it would be."""
+    if not any(rule.active and rule.object == sobject.name for rule in org.validation):
+        return None
+    before = record.values if record else sobject.born | {"OwnerId": look.user}
+    candidate = Record("", sobject, before | values)
+    for rule in org.validation:
+        if rule.active and rule.object == sobject.name and rule.refuses(candidate):
+            return RowError("FIELD_CUSTOM_VALIDATION_EXCEPTION", rule.message, (rule.field,) if rule.field else ())
+    return None
+
+
+def _unique(org: Org, look: Look, sobject: Sobject, record: Record | None, values: Fields) -> RowError | None:
     """Also the race of two upserts that both meant to insert: the later commit finds the earlier one's record."""
     for name, value in values.items():
         item = sobject.fields[name.lower()]
@@ -172,18 +184,25 @@ def _unique(org: Org, sobject: Sobject, record: Record | None, values: Fields) -
             continue
         for other in org.match(sobject, item, value):
             if record is None or other.id != record.id:
-                message = f"duplicate value found: {item.name} duplicates value on record with id: {other.id18}"
+                seen = sharing.sees(look.switches, other, look.user)
+                what, where = (item.name, other.id18) if seen else ("<unknown>", "<unknown>")
+                message = f"duplicate value found: {what} duplicates value on record with id: {where}"
                 return RowError("DUPLICATE_VALUE", message)
     return None
 
 
 def duplicate(org: Org, switches: Switches, sobject: Sobject, values: Fields, *, allow_save: bool) -> RowError | None:
-    """The org's Lead duplicate rule, for inserts."""
-    email = values.get("Email")
-    if switches.duplicate_rule == "off" or sobject.name != "Lead" or not email:
+    """The org's duplicate rules, for inserts."""
+    if switches.duplicate_rule == "off" or (switches.duplicate_rule == "alert" and allow_save):
         return None
-    if switches.duplicate_rule == "alert" and allow_save:
-        return None
-    if org.match(sobject, sobject.fields["email"], email):
-        return RowError("DUPLICATES_DETECTED", "Use one of these records?")
+    if duplicates(org, sobject, values.get("Email")):
+        return RowError("DUPLICATES_DETECTED", DUPLICATE_TEXTS[sobject.name])
     return None
+
+
+def duplicates(org: Org, sobject: Sobject, email: object) -> list[Record]:
+    """The people whom the standard duplicate rules find for a new Lead or Contact: open Leads, and Contacts."""
+    if sobject.name not in DUPLICATE_TEXTS or not email:
+        return []
+    found = (record for name in DUPLICATE_TEXTS for record in org.match(org.objects[name.lower()], EMAIL_FIELD, email))
+    return [record for record in found if not record.values.get("IsConverted")]

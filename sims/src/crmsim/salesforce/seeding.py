@@ -1,26 +1,41 @@
-"""What the org holds before a run: users, queues, accounts, leads, extra fields. Ids are deterministic, or given."""
+"""What the org holds before a run: its people, owners and rules. Ids are deterministic, or given."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from crmsim.clock import stamp
-from crmsim.salesforce import ids, schema
-from crmsim.salesforce.org import Author, Org, Record
+from crmsim.salesforce import crowd, ids, planting, schema, selection
+from crmsim.salesforce.objects import STATUSES
+from crmsim.salesforce.org import Org, Record, ValidationRule
+from crmsim.salesforce.planting import owner, person
 
-SECTIONS = ("fields", "users", "queues", "accounts", "leads", "contacts", "assignment_rule")
+SECTIONS = (
+    "organization", "fields", "users", "queues", "record_types", "accounts", "leads", "contacts", "people",
+    "assignment_rule", "validation_rules",
+)  # fmt: skip
+ORGANIZATION = {"IsSandbox": True, "InstanceName": "CS42", "OrganizationType": "Enterprise Edition"}
 
 
 def found(org: Org) -> str:
     """A bare org: its Organization row, the integration's user, a queue for the assignment rule. The user's id."""
     seed(org, {"organization": {"Name": "Simulated Org"}})
     [user] = seed(org, {"users": [{"name": "Integration User", "email": "integration@crmsim.test"}]})["users"]
+    org.plain("AssignmentRule", {"Name": "Standard", "SobjectType": "Lead", "Active": True}, ids.to15(org.rule_id))
+    for name in ("Lead", "Contact"):
+        rule = {"MasterLabel": f"Standard {name} Duplicate Rule", "DeveloperName": f"Standard_{name}_Duplicate_Rule"}
+        org.plain("DuplicateRule", rule | {"SobjectType": name, "IsActive": False})
+    for number, status in enumerate(STATUSES):
+        ends = status == "Closed - Converted"
+        row = {"MasterLabel": status, "ApiName": status, "IsDefault": not number, "IsConverted": ends}
+        org.plain("LeadStatus", row | {"SortOrder": number + 1})
+    for name in ("Lead", "Contact", "Account"):
+        org.plain("EntityDefinition", {"DurableId": name, "QualifiedApiName": name, "Label": name})
     seed(org, {"queues": [{"name": "Assignment Rule Queue"}], "assignment_rule": {"owner": "Assignment Rule Queue"}})
     return str(user["id"])
 
 
 def seed(org: Org, document: Mapping[str, Any]) -> dict[str, Any]:
     """Add to the org; answers with the ids by section. Raises ValueError that names the entry."""
-    unknown = set(document) - {*SECTIONS, "organization"}
+    unknown = set(document) - set(SECTIONS)
     if unknown:
         raise ValueError(f"unknown sections {sorted(unknown)}; a seed has {', '.join(SECTIONS)}")
     for entry in document.get("fields", ()):
@@ -30,92 +45,92 @@ def seed(org: Org, document: Mapping[str, Any]) -> dict[str, Any]:
         sobject.add(schema.custom_field(entry), locks=bool(entry.get("locks")))
     out: dict[str, Any] = {}
     if "organization" in document:
-        _add(org, "Organization", {"IsSandbox": True, **document["organization"]}, "organization")
-    for name, section, make in (("User", "users", _user), ("Group", "queues", _queue)):
-        entries = document.get(section, ())
-        rows = [_add(org, name, make(entry), f"{section}[{n}]") for n, entry in enumerate(entries)]
+        _organize(org, document["organization"])
+    for section, make in (("users", _user), ("queues", _queue)):
+        rows = [make(org, entry, f"{section}[{n}]") for n, entry in enumerate(document.get(section, ()))]
         out[section] = [{"id": row.id18, "name": row.values["Name"], "email": row.values.get("Email")} for row in rows]
+    out["record_types"] = [_record_type(org, entry) for entry in document.get("record_types", ())]
     for section, name in (("accounts", "Account"), ("leads", "Lead"), ("contacts", "Contact")):
         entries = document.get(section, ())
-        rows = [_add(org, name, entry, f"{section}[{n}]") for n, entry in enumerate(entries)]
-        out[section] = [row.id18 for row in rows]
-    rule = document.get("assignment_rule")
-    if rule is not None:
-        org.rule_owner = owner(org, str(rule["owner"])) if rule.get("active", True) else None
-        out["assignment_rule"] = {"id": org.rule_id, "owner": org.rule_owner}
+        out[section] = [person(org, name, entry, f"{section}[{n}]").id18 for n, entry in enumerate(entries)]
+    if "people" in document:
+        out["people"] = crowd.gather(org, document["people"])
+    if "assignment_rule" in document:
+        out["assignment_rule"] = _assignment_rule(org, document["assignment_rule"])
+    out["validation_rules"] = [_validation_rule(org, entry) for entry in document.get("validation_rules", ())]
     return out
 
 
-def _user(entry: Mapping[str, Any]) -> dict[str, Any]:
-    email = entry.get("email")
-    given = {"Id": entry["id"]} if "id" in entry else {}
-    return given | {"Name": entry["name"], "Email": email, "Username": email, "IsActive": entry.get("active", True)}
+def _organize(org: Org, entry: Mapping[str, Any]) -> None:
+    """Make the Organization row, or change the one there is."""
+    rows = list(org.by_object["Organization"].values())
+    if rows:
+        rows[0].values |= entry
+    else:
+        person(org, "Organization", ORGANIZATION | dict(entry), "organization")
 
 
-def _queue(entry: Mapping[str, Any]) -> dict[str, Any]:
-    given = {"Id": entry["id"]} if "id" in entry else {}
-    return given | {"Name": entry["name"], "DeveloperName": entry["name"].replace(" ", "_"), "Type": "Queue"}
+def _user(org: Org, entry: Mapping[str, Any], where: str) -> Record:
+    """`email` may end in `.invalid`, as a sandbox's do after a refresh; `username` is the e-mail unless it is given."""
+    email, (first, _, last) = entry.get("email"), str(entry["name"]).rpartition(" ")
+    values = {
+        "Name": entry["name"], "FirstName": first or None, "LastName": last, "Email": email,
+        "Username": entry.get("username", email), "Alias": str(entry["name"])[:8], "UserType": "Standard",
+        "IsActive": entry.get("active", True), "FederationIdentifier": entry.get("federation_id"),
+    }  # fmt: skip
+    return person(org, "User", ({"Id": entry["id"]} if "id" in entry else {}) | values, where)
 
 
-def _add(org: Org, name: str, entry: Mapping[str, Any], where: str) -> Record:
-    """One record as it stands: seeds may hold what the API would refuse, as real orgs do."""
-    sobject, values, given = org.objects[name.lower()], {}, None
-    for key, value in entry.items():
-        relation = sobject.relationships.get(key.lower())
-        item = sobject.fields.get(key.lower())
-        if key.lower() == "id":
-            given = _given(org, str(value), sobject.prefix, where)
-        elif key == "Owner":
-            values["OwnerId"] = owner(org, str(value))
-        elif relation is not None and isinstance(value, dict):
-            values[relation.name] = _parent(org, relation, value, where)
-        elif item is None:
-            raise ValueError(f"{where}: {name} has no field {key}; add it under fields")
-        else:
-            id15 = ids.to15(value) if item.kind == "reference" and isinstance(value, str) else None
-            values[item.name] = ids.to18(id15) if id15 else value
-    if "ownerid" in sobject.fields and "OwnerId" not in values:
-        values["OwnerId"] = org.live("User")[0].id18
-    change = org.insert(sobject, values, Author("seed", "seed", None, stamp()), given)
-    org.log(change)
-    return change.record
+def _queue(org: Org, entry: Mapping[str, Any], where: str) -> Record:
+    """`objects`: what the queue may own, Leads unless told."""
+    values = {"Name": entry["name"], "DeveloperName": entry["name"].replace(" ", "_"), "Type": "Queue"}
+    record = person(org, "Group", ({"Id": entry["id"]} if "id" in entry else {}) | values, where)
+    for name in entry.get("objects", ["Lead"]):
+        org.queue_objects.add((record.id18, name))
+        org.plain("QueueSobject", {"QueueId": record.id18, "SobjectType": name})
+    return record
 
 
-def _given(org: Org, text: str, prefix: str, where: str) -> str:
-    id15 = ids.to15(text)
-    if id15 is None or not id15.startswith(prefix):
-        raise ValueError(
-            f"{where}: {text!r} is no id of this object; it has 15 or 18 characters and begins with {prefix}"
-        )
-    if id15 in org.records:
-        raise ValueError(f"{where}: id {text} exists already")
-    return id15
+def _record_type(org: Org, entry: Mapping[str, Any]) -> dict[str, Any]:
+    """`{"object": "Lead", "name": "Inbound", "default": true, "active": true}`."""
+    sobject = org.sobject(str(entry.get("object", "")))
+    if sobject is None or "recordtypeid" not in sobject.fields:
+        raise ValueError(f"record type {entry.get('name')!r}: object {entry.get('object')!r} has none")
+    name = str(entry["name"])
+    given = planting.given(org, str(entry["id"]), "012", "record type") if "id" in entry else None
+    values = {"Name": name, "DeveloperName": name.replace(" ", "_"), "SobjectType": sobject.name}
+    record = org.plain("RecordType", values | {"IsActive": entry.get("active", True)}, given)
+    if entry.get("default"):
+        org.record_types[sobject.name] = record.id18
+    return {"id": record.id18, "name": name, "object": sobject.name}
 
 
-def _parent(org: Org, relation: schema.Field, value: Mapping[str, Any], where: str) -> str:
-    parent = org.objects[relation.targets[0].lower()]
-    [(name, key)] = value.items()
-    field = parent.fields.get(name.lower())
-    matches = org.match(parent, field, key) if field else []
-    if len(matches) != 1:
-        raise ValueError(f"{where}: {len(matches)} records of {parent.name} with {name} = {key!r}")
-    return matches[0].id18
+def _assignment_rule(org: Org, rule: Mapping[str, Any]) -> dict[str, Any]:
+    org.rule_owner = owner(org, str(rule["owner"])) if rule.get("active", True) else None
+    for record in org.by_object["AssignmentRule"].values():
+        record.values["Active"] = org.rule_owner is not None
+    return {"id": org.rule_id, "owner": org.rule_owner}
 
 
-def owner(org: Org, text: str) -> str:
-    """A user or queue by id, e-mail or name, as an 18-character id. Raises ValueError."""
-    record = org.get(text)
-    if record is not None and record.sobject.name in ("User", "Group"):
-        return record.id18
-    for row in (*org.live("User"), *org.live("Group")):
-        if text.casefold() in (str(row.values.get("Email")).casefold(), str(row.values.get("Name")).casefold()):
-            return row.id18
-    raise ValueError(f"no user or queue with id, e-mail or name {text!r}")
+def _validation_rule(org: Org, entry: Mapping[str, Any]) -> dict[str, Any]:
+    """`{"object": "Lead", "name": "Phone_needed", "when": "Phone = null", "message": "…", "field": "Phone"}`.
 
-
-def user_or_words(org: Org, text: str) -> str:
-    """Who did it: a known user's id, or the words as they are."""
-    try:
-        return owner(org, text)
-    except ValueError:
-        return text
+    `when` is a SOQL condition on the record as it would be; where it holds, the write is refused.
+    """
+    sobject = org.sobject(str(entry.get("object", "Lead")))
+    if sobject is None:
+        raise ValueError(f"validation rule {entry.get('name')!r}: no object {entry.get('object')!r}")
+    rule = ValidationRule(
+        str(entry["name"]), sobject.name, selection.predicate(org, sobject, str(entry["when"])), str(entry["message"]),
+        str(entry.get("field", "")), bool(entry.get("active", True)),
+    )  # fmt: skip
+    org.validation = [old for old in org.validation if (old.object, old.name) != (rule.object, rule.name)] + [rule]
+    entities = org.by_object["EntityDefinition"].values()
+    entity = next((row.id18 for row in entities if row.values["QualifiedApiName"] == sobject.name), None)
+    for row in [row for row in org.by_object["ValidationRule"].values() if row.values["ValidationName"] == rule.name]:
+        del org.by_object["ValidationRule"][row.id], org.records[row.id]
+    values = {
+        "ValidationName": rule.name, "Active": rule.active, "ErrorMessage": rule.message,
+        "ErrorDisplayField": rule.field or None, "EntityDefinitionId": entity,
+    }  # fmt: skip
+    return {"id": org.plain("ValidationRule", values).id18, "name": rule.name}

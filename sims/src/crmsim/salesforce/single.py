@@ -5,8 +5,8 @@ from typing import Any
 
 from crmsim.salesforce import answers, ids
 from crmsim.salesforce.answers import ApiError
+from crmsim.salesforce.collections import job
 from crmsim.salesforce.commit import RowResult
-from crmsim.salesforce.composite import job
 from crmsim.salesforce.exchange import Exchange
 from crmsim.salesforce.intents import Row
 from crmsim.salesforce.org import Record
@@ -26,6 +26,13 @@ async def create(exchange: Exchange, object: str) -> Answer:
     return _refusal(exchange, result, body) or born
 
 
+async def create_by_id(exchange: Exchange, object: str, id: str) -> Answer:
+    """`POST /sobjects/{Object}/Id`: a create by the upsert resource (SF-docs dome_upsert)."""
+    if id.lower() != "id":
+        raise ApiError(405, "METHOD_NOT_ALLOWED", "HTTP Method 'POST' not allowed. Allowed are DELETE,GET,HEAD,PATCH")
+    return await create(exchange, object)
+
+
 async def update(exchange: Exchange, object: str, id: str) -> Answer:
     """`PATCH /sobjects/{Object}/{id}` → 204."""
     sobject, body = exchange.sobject(object), exchange.json_body()
@@ -39,7 +46,10 @@ async def update(exchange: Exchange, object: str, id: str) -> Answer:
 
 
 async def upsert(exchange: Exchange, object: str, field: str, value: str) -> Answer:
-    """`PATCH /sobjects/{Object}/{ExtIdField}/{value}` → 201 or 200; 300 with the URLs of several matches."""
+    """`PATCH /sobjects/{Object}/{ExtIdField}/{value}` → 201 or 200; 300 with the URLs of several matches.
+
+    Before v46 an update answers 204 without a body; `updateOnly=true` (v61) inserts nothing.
+    """
     sobject, body = exchange.sobject(object), exchange.json_body()
     key = _key(sobject, field)
     if key.name == "Id":
@@ -52,11 +62,22 @@ async def upsert(exchange: Exchange, object: str, field: str, value: str) -> Ans
     several = exchange.sim.org.match(sobject, key, value)
     if len(several) > 1:
         return Answer(300, [exchange.record_path(sobject, record.id18) for record in several])
+    if not several and exchange.call.query.get("updateOnly", "").lower() == "true" and float(exchange.version) >= 61:
+        raise ApiError(404, "NOT_FOUND", "The requested resource does not exist")
     row = Row(sobject, body | {key.name: value})
     done = await write(exchange, job(exchange, "upsert", key, all_or_none=False), [row])
     [result] = done.results
-    taken: dict[str, Any] = {"id": result.id, "success": True, "errors": [], "created": result.created}
-    return _refusal(exchange, result, body) or Answer(201 if result.created else 200, taken)
+    return _refusal(exchange, result, body) or _upserted(exchange, sobject, result)
+
+
+def _upserted(exchange: Exchange, sobject: Sobject, result: RowResult) -> Answer:
+    told: dict[str, Any] = {"id": result.id, "success": True, "errors": []}
+    if float(exchange.version) >= exchange.sim.switches.upsert_body_since:
+        told["created"] = result.created
+    elif not result.created:
+        return Answer(204)
+    location = {"Location": exchange.record_path(sobject, result.id or "")} if result.created else {}
+    return Answer(201 if result.created else 200, told, location)
 
 
 async def read(exchange: Exchange, object: str, id: str) -> Answer:
@@ -75,6 +96,17 @@ async def read_by_key(exchange: Exchange, object: str, field: str, value: str) -
     if len(found) > 1:
         return Answer(300, [exchange.record_path(sobject, record.id18) for record in found])
     return await _shown(exchange, sobject, found[0])
+
+
+async def delete_by_key(exchange: Exchange, object: str, field: str, value: str) -> Answer:
+    """`DELETE /sobjects/{Object}/{ExtIdField}/{value}` → 204."""
+    sobject = exchange.sobject(object)
+    found = exchange.sim.org.match(sobject, _key(sobject, field), value)
+    if not found:
+        raise ApiError(404, "NOT_FOUND", "The requested resource does not exist")
+    if len(found) > 1:
+        return Answer(300, [exchange.record_path(sobject, record.id18) for record in found])
+    return await delete(exchange, object, found[0].id18)
 
 
 async def delete(exchange: Exchange, object: str, id: str) -> Answer:

@@ -1,33 +1,51 @@
-"""A subset of SOQL: SELECT fields or COUNT() FROM object [WHERE …] [ORDER BY …] [LIMIT n] [OFFSET n].
+"""A subset of SOQL, read: SELECT fields or COUNT() FROM object [WHERE …] [ORDER BY …] [LIMIT n] [OFFSET n].
 
-Conditions: = != < <= > >= LIKE IN NOT IN, AND, OR, NOT, brackets; texts compare without regard to case, as in SOQL.
+Conditions: = != < <= > >= LIKE, IN and NOT IN with a list or a query, AND, OR, NOT, brackets, dates and date words.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass
+from dataclasses import field as dataclass_field
 from typing import Any
 
-from crmsim.salesforce import ids
 from crmsim.salesforce.answers import ApiError
-from crmsim.salesforce.org import Org, Record
-from crmsim.salesforce.schema import Sobject
 
 TOKEN = re.compile(
-    r"\s*(?:(?P<text>'(?:[^'\\]|\\.)*')|(?P<moment>\d{4}-\d\d-\d\d(?:T[\d:.]+(?:Z|[+-]\d\d:?\d\d))?)"
+    r"\s*(?:(?P<span>(?:LAST_N_DAYS|NEXT_N_DAYS|N_DAYS_AGO):\d+)|(?P<text>'(?:[^'\\]|\\.)*')|(?P<moment>\d{4}-\d\d-\d\d(?:T[\d:.]+(?:Z|[+-]\d\d:?\d\d))?)"
     r"|(?P<number>-?\d+(?:\.\d+)?)|(?P<word>[A-Za-z_][\w.]*)|(?P<sign><=|>=|!=|<>|[=<>(),]))",
-    re.DOTALL,
+    re.DOTALL | re.IGNORECASE,
 )
 ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
 
 
+OPERATORS = ("=", "!=", "<", "<=", ">", ">=", "LIKE")
+DAYS = ("TODAY", "YESTERDAY", "TOMORROW")
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A date or dateTime as written, without quotes."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A date word: whole days relative to today, from the first to the last."""
+
+    first: int
+    last: int
+
+
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """`field operator value`; value is a list for IN and NOT IN."""
+    """`field operator value`; value is a list, or a Query, for IN and NOT IN. `at`: where the field stands."""
 
     field: str
     operator: str
     value: Any
+    at: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,20 +65,27 @@ class Query:
     order: tuple[tuple[str, bool], ...]  # field, descending
     limit: int | None
     offset: int
+    text: str = ""
+    at: Mapping[str, int] = dataclass_field(default_factory=dict)  # where each selected name, and the object's, stands
 
 
-def malformed(message: str, position: int) -> ApiError:
-    return ApiError(400, "MALFORMED_QUERY", f"\n{message}\nERROR at Row:1:Column:{position + 1}")
+class Trouble(Exception):
+    """A query that Salesforce refuses; `at` is the place in its text."""
+
+    def __init__(self, code: str, message: str, at: int) -> None:
+        super().__init__(message)
+        self.code, self.at = code, at
+
+    def error(self, text: str) -> ApiError:
+        """The answer as recorded: a piece of the query, a caret, the place, the reason (SF-docs, queries' errors)."""
+        start = max(0, self.at - 30)
+        piece = text[start : self.at + 30].replace("\n", " ")
+        place = f"ERROR at Row:1:Column:{self.at + 1}"
+        return ApiError(400, self.code, f"\n{piece}\n{' ' * (self.at - start)}^\n{place}\n{self}")
 
 
-def no_column(name: str, sobject: Sobject) -> ApiError:
-    return ApiError(
-        400,
-        "INVALID_FIELD",
-        f"No such column '{name}' on entity '{sobject.name}'. If you are attempting to use a custom field, be sure to "
-        "append the '__c' after the custom field name. Please reference your WSDL or the describe call for the "
-        "appropriate names.",
-    )
+def malformed(message: str, position: int) -> Trouble:
+    return Trouble("MALFORMED_QUERY", message, position)
 
 
 class _Reader:
@@ -99,6 +124,9 @@ class _Reader:
             found = "unexpected end of query" if kind == "end" else f"unexpected token: '{text}'"
             raise malformed(f"{found}, expecting {word}", position)
 
+    def place(self) -> int:
+        return self.tokens[self.next][2]
+
     def name(self) -> str:
         kind, text, position = self.take()
         if kind != "word":
@@ -113,15 +141,34 @@ class _Reader:
 
 
 def parse(text: str) -> Query:
-    """The query as a value. Raises ApiError MALFORMED_QUERY."""
+    """The query as a value. Raises Trouble MALFORMED_QUERY."""
     reader = _Reader(text)
+    query = _query(reader, text)
+    kind, rest, position = reader.take()
+    if kind != "end":
+        raise malformed(f"unexpected token: '{rest}'", position)
+    return query
+
+
+def condition(text: str) -> Condition | Junction:
+    """What could stand after WHERE. Raises Trouble."""
+    reader = _Reader(text)
+    found = _either(reader)
+    kind, rest, position = reader.take()
+    if kind != "end":
+        raise malformed(f"unexpected token: '{rest}'", position)
+    return found
+
+
+def _query(reader: _Reader, text: str) -> Query:
     reader.expect("SELECT")
+    at: dict[str, int] = {}
     count = reader.accept("COUNT", "(", ")")
-    fields = [] if count else [reader.name()]
+    fields = [] if count else [_selected(reader, at)]
     while not count and reader.accept(","):
-        fields.append(reader.name())
+        fields.append(_selected(reader, at))
     reader.expect("FROM")
-    name = reader.name()
+    name = _selected(reader, at)
     where = _either(reader) if reader.accept("WHERE") else None
     order = []
     if reader.accept("ORDER", "BY"):
@@ -130,10 +177,14 @@ def parse(text: str) -> Query:
             order.append(_order(reader))
     limit = reader.whole() if reader.accept("LIMIT") else None
     offset = reader.whole() if reader.accept("OFFSET") else 0
-    kind, rest, position = reader.take()
-    if kind != "end":
-        raise malformed(f"unexpected token: '{rest}'", position)
-    return Query(tuple(fields), name, count, where, tuple(order), limit, offset)
+    return Query(tuple(fields), name, count, where, tuple(order), limit, offset, text, at)
+
+
+def _selected(reader: _Reader, at: dict[str, int]) -> str:
+    place = reader.place()
+    name = reader.name()
+    at[name] = place
+    return name
 
 
 def _order(reader: _Reader) -> tuple[str, bool]:
@@ -167,20 +218,25 @@ def _one(reader: _Reader) -> Condition | Junction:
         inner = _either(reader)
         reader.expect(")")
         return inner
+    at = reader.place()
     field = reader.name()
     if reader.accept("NOT", "IN"):
-        return Condition(field, "NOT IN", _values(reader))
+        return Condition(field, "NOT IN", _values(reader), at)
     if reader.accept("IN"):
-        return Condition(field, "IN", _values(reader))
+        return Condition(field, "IN", _values(reader), at)
     _, operator, position = reader.take()
     operator = "!=" if operator == "<>" else operator.upper()
     if operator not in OPERATORS:
         raise malformed(f"unexpected token: '{operator}'", position)
-    return Condition(field, operator, _value(reader))
+    return Condition(field, operator, _value(reader), at)
 
 
-def _values(reader: _Reader) -> list[Any]:
+def _values(reader: _Reader) -> list[Any] | Query:
     reader.expect("(")
+    if reader.peek() == "SELECT":
+        inner = _query(reader, "")
+        reader.expect(")")
+        return inner
     values = [_value(reader)]
     while reader.accept(","):
         values.append(_value(reader))
@@ -195,130 +251,20 @@ def _value(reader: _Reader) -> Any:
     if kind == "number":
         return float(text) if "." in text else int(text)
     if kind == "moment":
-        return text
+        return Moment(text)
+    if kind == "span":
+        return _span(text)
+    if kind == "word" and text.upper() in DAYS:
+        day = {"TODAY": 0, "YESTERDAY": -1, "TOMORROW": 1}[text.upper()]
+        return Span(day, day)
     words = {"TRUE": True, "FALSE": False, "NULL": None}
     if kind == "word" and text.upper() in words:
         return words[text.upper()]
     raise malformed(f"unexpected token: '{text}'", position)
 
 
-def _folded(value: Any) -> Any:
-    return value.casefold() if isinstance(value, str) else value
-
-
-def _like(value: Any, pattern: Any) -> bool:
-    shape = re.escape(str(pattern)).replace("%", ".*").replace("_", ".")
-    return value is not None and re.fullmatch(shape, str(value), re.IGNORECASE | re.DOTALL) is not None
-
-
-def _compare(value: Any, other: Any, wanted: Callable[[int], bool]) -> bool:
-    if value is None or other is None or isinstance(value, str) != isinstance(other, str):
-        return False
-    return wanted((_folded(value) > _folded(other)) - (_folded(value) < _folded(other)))
-
-
-OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
-    "=": lambda value, other: bool(_folded(value) == _folded(other)),
-    "!=": lambda value, other: bool(_folded(value) != _folded(other)),
-    "<": lambda value, other: _compare(value, other, lambda sign: sign < 0),
-    "<=": lambda value, other: _compare(value, other, lambda sign: sign <= 0),
-    ">": lambda value, other: _compare(value, other, lambda sign: sign > 0),
-    ">=": lambda value, other: _compare(value, other, lambda sign: sign >= 0),
-    "LIKE": _like,
-}
-
-
-def run(org: Org, query: Query) -> list[Record]:
-    """The live records that match, in order of creation unless the query orders. Raises ApiError for unknown names."""
-    sobject = org.sobject(query.object)
-    if sobject is None:
-        raise ApiError(
-            400,
-            "INVALID_TYPE",
-            f"\nSELECT {', '.join(query.fields)} FROM {query.object}\n       ^\nERROR at Row:1:Column:1\n"
-            f"sObject type '{query.object}' is not supported.",
-        )
-    for name in query.fields:
-        _check(org, sobject, name)
-    test = _test(org, sobject, query.where) if query.where else None
-    candidates = _candidates(org, sobject, query.where)
-    found = [record for record in candidates if not record.deleted and (test is None or test(record))]
-    for name, descending in reversed(query.order):
-        _check(org, sobject, name)
-        found = _sorted(org, found, name, descending=descending)
-    return found[query.offset :][: query.limit]
-
-
-def _candidates(org: Org, sobject: Sobject, where: Condition | Junction | None) -> list[Record]:
-    """All records, or those of an index where one IN or = on a key field (or Id) bounds the result."""
-    parts = where.parts if isinstance(where, Junction) and where.word == "AND" else (where,)
-    for part in parts:
-        if isinstance(part, Condition) and part.operator in ("=", "IN") and part.value is not None:
-            item = sobject.fields.get(part.field.lower())
-            if item and (item.name == "Id" or (item.is_key and not item.case_sensitive)):
-                values = part.value if part.operator == "IN" else [part.value]
-                if None not in values:
-                    hits = {record.id: record for value in values for record in org.match(sobject, item, value)}
-                    return sorted(hits.values(), key=lambda record: record.id)
-    return org.live(sobject.name)
-
-
-def _sorted(org: Org, records: list[Record], path: str, *, descending: bool) -> list[Record]:
-    return sorted(records, key=lambda record: _sortable(read(org, record, path)), reverse=descending)
-
-
-def _sortable(value: Any) -> tuple[bool, Any]:
-    """Nulls first, as SOQL has it."""
-    return (value is not None, _folded(value) if value is not None else 0)
-
-
-def _check(org: Org, sobject: Sobject, path: str) -> None:
-    name, dot, rest = path.partition(".")
-    if not dot:
-        if name.lower() not in sobject.fields:
-            raise no_column(name, sobject)
-        return
-    link = sobject.relationships.get(name.lower())
-    if link is None:
-        raise ApiError(
-            400, "INVALID_FIELD", f"Didn't understand relationship '{name}' in field path for entity {sobject.name}"
-        )
-    for target in link.targets:
-        parent = org.sobject(target)
-        if parent is not None:
-            _check(org, parent, rest)
-
-
-def read(org: Org, record: Record, path: str) -> Any:
-    """A field of a record, or of the record that its reference names."""
-    name, dot, rest = path.partition(".")
-    if not dot:
-        return record.values.get(record.sobject.fields[name.lower()].name)
-    target = org.get(record.values.get(record.sobject.relationships[name.lower()].name) or "")
-    return read(org, target, rest) if target else None
-
-
-def _test(org: Org, sobject: Sobject, where: Condition | Junction) -> Callable[[Record], bool]:
-    if isinstance(where, Junction):
-        parts = [_test(org, sobject, part) for part in where.parts]
-        if where.word == "NOT":
-            return lambda record: not parts[0](record)
-        join = all if where.word == "AND" else any
-        return lambda record: join(part(record) for part in parts)
-    _check(org, sobject, where.field)
-    field, operator, value = where.field, where.operator, where.value
-    item = sobject.fields.get(field.lower())
-    if item is not None and item.kind in ("id", "reference"):
-        value = _ids(value)
-    if operator in ("IN", "NOT IN"):
-        wanted = {_folded(one) for one in value}
-        return lambda record: (_folded(read(org, record, field)) in wanted) == (operator == "IN")
-    compare = OPERATORS[operator]
-    return lambda record: compare(read(org, record, field), value)
-
-
-def _ids(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_ids(one) for one in value]
-    id15 = ids.to15(value) if isinstance(value, str) else None
-    return ids.to18(id15) if id15 else value
+def _span(text: str) -> Span:
+    """`LAST_N_DAYS:7` is the last seven days and today, `N_DAYS_AGO:7` one whole day (SF-docs: date literals)."""
+    word, _, number = text.upper().partition(":")
+    days = int(number)
+    return {"LAST_N_DAYS": Span(-days, 0), "NEXT_N_DAYS": Span(1, days)}.get(word, Span(-days, -days))

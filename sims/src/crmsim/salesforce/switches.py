@@ -21,6 +21,9 @@ class Switches:
     storage_status: int = 400  # HTTP status of STORAGE_LIMIT_EXCEEDED on single-record calls
     query_page: int = 2000  # records per page of a query
     session_seconds: float = 7200.0  # a token dies so long after its last use
+    composite_heavy_parts: int = 5  # queries and Collections among the 25 subrequests of a Composite
+    composite_inherits_headers: bool = False  # a Composite hands all its headers on to its subrequests
+    upsert_body_since: float = 46.0  # versions before it answer a single upsert that updated with 204, without a body
     client_credentials_user: bool = True  # off: 400 invalid_grant, no client credentials user enabled
 
     key_field: str = "unique"  # Fairturn_Id__c of Lead and Contact: "unique", "not_unique" or "absent"

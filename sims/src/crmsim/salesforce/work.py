@@ -11,15 +11,17 @@ from dataclasses import dataclass, field
 
 from crmsim.clock import stamp
 from crmsim.evidence import RowNote, digest
+from crmsim.salesforce import automation, coercion, ids, intents
 from crmsim.salesforce import commit as commits
-from crmsim.salesforce import ids, intents, rules
 from crmsim.salesforce.answers import ApiError
 from crmsim.salesforce.commit import Committed, locked_out
 from crmsim.salesforce.exchange import Exchange
 from crmsim.salesforce.intents import Intent, Job, Row
 from crmsim.salesforce.locks import LockTable
 from crmsim.salesforce.org import Org
-from crmsim.salesforce.rules import RowError
+from crmsim.salesforce.refusals import RowError
+from crmsim.salesforce.rules import Look
+from crmsim.salesforce.state import Salesforce
 from crmsim.salesforce.transaction import Transaction
 
 
@@ -41,14 +43,16 @@ async def write(exchange: Exchange, job: Job, rows: Sequence[Row]) -> Committed:
     entry.records += len(rows)
     try:
         planned = intents.resolve(org, sim.switches, job, rows, stamp())
-    except rules.WrongType as wrong:
+    except coercion.WrongType as wrong:
         raise ApiError(400, "JSON_PARSER_ERROR", f"{wrong} at [line:1, column:1]") from None
     sim.evidence.touch(entry, _accounts(org, planned))
     held = _Held(transaction.locks, transaction.held)
+    limit = automation.broken(sim.switches, planned, (change.record.sobject for change in transaction.changes))
     try:
-        refused = await _work(exchange, planned, held)
-        storage_full = exchange.fault is not None and exchange.fault.kind == "storage_full"
-        done = commits.commit(org, job, planned, refused, stamp(), storage_full=storage_full)
+        refused = limit | await _work(exchange, planned, held)
+        full = sim.switches.storage_full or (exchange.fault is not None and exchange.fault.kind == "storage_full")
+        look = Look(sim.switches, job.user)
+        done = commits.commit(org, look, job, planned, refused, stamp(), storage_full=full)
         notes = [
             _note(org, job, row, intent, result)
             for row, intent, result in zip(rows, planned, done.results, strict=True)
@@ -65,27 +69,30 @@ async def write(exchange: Exchange, job: Job, rows: Sequence[Row]) -> Committed:
 async def _work(exchange: Exchange, planned: Sequence[Intent], held: _Held) -> dict[int, RowError]:
     """Spend the request's time; the rows whose locks were not to be had, by position."""
     sim, fault = exchange.sim, exchange.fault
-    started, refused = sim.clock.now(), {}
+    moment, refused = sim.clock.now(), {}
     if fault is not None and fault.kind == "lock":
-        refused = _forced(planned, fault.rows)
+        refused = _forced(sim, planned, fault.rows)
     for position, intent in enumerate(planned):
-        if intent.error is not None or position in refused:
-            continue
-        await sim.clock.until(started + held.waited + position * sim.latency.per_record)
-        contended = await _lock_row(exchange, intent, held)
-        if contended is not None:
-            refused[position] = locked_out(contended)
-    total = len(planned) * sim.latency.per_record + sim.latency.fixed
-    await sim.clock.until(started + held.waited + total)
+        if intent.error is None and position not in refused:
+            await sim.clock.until(moment + held.waited)
+            contended = await _lock_row(exchange, intent, held)
+            if contended is not None:
+                refused[position] = _locked_out(sim, intent, contended)
+        moment += sim.latency.per_record + automation.seconds(sim.switches, intent)
+    await sim.clock.until(moment + held.waited + sim.latency.fixed)
     if fault is not None and fault.kind == "slow":
         await exchange.rest(fault.seconds)
     return refused
 
 
-def _forced(planned: Sequence[Intent], count: int | None) -> dict[int, RowError]:
+def _forced(sim: Salesforce, planned: Sequence[Intent], count: int | None) -> dict[int, RowError]:
     """The fault `lock`: rows that fail as if another transaction held their parent, or themselves."""
     hit = list(enumerate(planned))[:count]
-    return {n: locked_out(_keys(intent)[-1] if _keys(intent) else "001000000000000") for n, intent in hit}
+    return {n: _locked_out(sim, row, _keys(row)[-1] if _keys(row) else "001000000000000") for n, row in hit}
+
+
+def _locked_out(sim: Salesforce, intent: Intent, contended: str) -> RowError:
+    return locked_out(contended, intent.sobject.name if sim.switches.lock_wrapped else "")
 
 
 def _keys(intent: Intent) -> list[str]:
