@@ -196,7 +196,7 @@ async def test_a_list_for_a_name_that_is_not_there_says_so(shell: Open):
     assert (await run("leads", "list", "--rep", "ann")).out.strip() == "No leads like that."
 
 
-async def test_a_queue_by_its_name_is_refused_where_an_id_is_wanted(shell: Open):
+async def test_another_records_id_is_no_queue(shell: Open):
     """Salesforce would refuse the write, after the lead was parked under a queue that there is not."""
     crm = '[destinations.sf]\ntype = "salesforce"\nmode = "shadow"\nurl = "https://acme.my.salesforce.com"\n'
     crm += 'map = { LastName = "last_name", Company = "company" }\n'
@@ -204,6 +204,9 @@ async def test_a_queue_by_its_name_is_refused_where_an_id_is_wanted(shell: Open)
     for rep in ("ann", "bob", "cid"):
         await run("reps", "pause", rep, "--reason", "closed")
     await run.world.route(lead(0))
-    refused = await run("holds", "release", "p0@c0.com", "--park", "Competitors", "--reason", "x", code=2)
-    assert '"Competitors" is no id of a queue or user in Salesforce. Copy it from the queue\'s address' in refused.err
+    for wrong in ("00Q5g00000AbCdE", "00G5g00000AbC"):  # a Lead, and a queue's id that was cut
+        refused = await run("holds", "release", "p0@c0.com", "--park", wrong, "--reason", "x", code=2)
+        assert f'"{wrong}" is no id of a queue or user in Salesforce. Write its name, or copy its id' in refused.err
     assert await run.world.value("select status from lead") == "held"
+    done = await run("holds", "release", "p0@c0.com", "--park", "Competitors", "--reason", "x")  # a queue by its name
+    assert done.out == "Lead 1: parked under Competitors.\n"

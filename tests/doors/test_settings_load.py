@@ -156,6 +156,8 @@ def test_the_lookups_that_the_encoder_takes(lookup, sobject, said):
     text = GOOD.replace("Account__r.Fairturn_Key__c", lookup).replace(
         'type = "salesforce"', f'type = "salesforce"\nobject = "{sobject}"'
     )
+    if sobject == "Contact":  # which has no Company
+        text = "".join(line for line in text.splitlines(keepends=True) if not line.startswith("Company ="))
     if said is None:
         assert parse(text, FILE, ENV).faults == ()
     else:

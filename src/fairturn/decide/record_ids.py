@@ -11,6 +11,7 @@ from typing import Final
 
 ALPHABET: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ012345"
 RECORD_ID: Final = re.compile(r"[A-Za-z0-9]{15}(?:[A-Za-z0-9]{3})?", re.ASCII)
+COPIED: Final = re.compile(r"0[A-Za-z0-9]{9,30}", re.ASCII)  # ids of standard objects begin with 0
 
 
 def suffix(short: str) -> str:
@@ -24,6 +25,11 @@ def suffix(short: str) -> str:
 def is_record_id(text: str) -> bool:
     """15 characters, or 18 whose suffix fits; 16 and 17 are cut or mistyped."""
     return bool(RECORD_ID.fullmatch(text)) and (len(text) == 15 or suffix(text[:15]) == text[15:].upper())
+
+
+def meant_as_id(text: str) -> bool:
+    """Whether somebody copied an id, if perhaps a wrong or a cut one; otherwise the text is a name or an address."""
+    return bool(COPIED.fullmatch(text))
 
 
 def may_own(text: str) -> bool:

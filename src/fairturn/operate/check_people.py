@@ -9,11 +9,12 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from fairturn.config import Settings
 from fairturn.decide.complaints import closest
-from fairturn.decide.record_ids import is_record_id, long_form, may_own
+from fairturn.decide.record_ids import is_record_id, long_form, may_own, meant_as_id
+from fairturn.decide.users import bare
 from fairturn.errors import Fault
 from fairturn.operate.loaded import Loaded
 
-QUEUE = "Copy it from the queue's address: a queue's begins with 00G, a user's with 005, 15 or 18 characters"
+QUEUE = "Write its name, or copy its id: a queue's begins with 00G, a user's with 005, 15 or 18 characters"
 
 
 def judge(loaded: Loaded) -> Iterator[Fault]:
@@ -74,7 +75,10 @@ def domain_in(text: str) -> str:
 
 
 def judge_rep_ids(loaded: Loaded) -> Iterator[Fault]:
-    """Two reps with one CRM user would count twice against the turn (cases 99 and 121)."""
+    """Two reps with one CRM user would count twice against the turn (cases 99 and 121).
+
+    Ids name a user by id, e-mail or name; where there are none, the rep's e-mail does.
+    """
     settings = loaded.settings
     seen: dict[tuple[str, str], str] = {}
     for rep_id, rep in settings.reps.items():
@@ -84,11 +88,14 @@ def judge_rep_ids(loaded: Loaded) -> Iterator[Fault]:
                 remedy = closest(name, settings.destinations, "Destinations are")
                 yield loaded.fault(key, f'there is no destination "{name}"', remedy)
                 continue
-            try:
-                whole = long_form(record) if settings.destinations[name].type == "salesforce" else record
-            except ValueError:
+            if not record.strip():
+                yield loaded.fault(key, "the user is empty", "Write an id, an e-mail or a name, or take the entry out")
+                continue
+            copied = settings.destinations[name].type == "salesforce" and meant_as_id(record)
+            if copied and not is_record_id(record):
                 yield salesforce_fault(loaded, key, record)
                 continue
+            whole = long_form(record) if copied else bare(record) or record
             first = seen.setdefault((name, whole), rep_id)
             if first != rep_id:
                 line = loaded.line_of(f"reps.{first}.ids.{name}")
@@ -97,7 +104,7 @@ def judge_rep_ids(loaded: Loaded) -> Iterator[Fault]:
                     if len(record) != len(settings.reps[first].ids[name])
                     else ""
                 )
-                message = f'reps "{first}" (line {line}) and "{rep_id}" are one user in {name}{same}'
+                message = f'reps "{first}" (line {line}) and "{rep_id}" are one user in {name}{same if copied else ""}'
                 yield loaded.fault(key, message, "Keep one rep and take the other out of the pools, or correct the id")
 
 
@@ -109,11 +116,8 @@ def salesforce_fault(loaded: Loaded, key: str, record: str) -> Fault:
         )
     if len(record) in {16, 17}:
         return loaded.fault(key, f"{message}: it has {len(record)} characters", "Copy it whole: they have 15 or 18")
-    return loaded.fault(key, message, 'Copy the user\'s id from its address in Salesforce: "0055g00000AbCdE"')
-
-
-def is_user_id(record: str) -> bool:
-    return is_record_id(record) and record.startswith("005")
+    remedy = "Copy the user's id from its address in Salesforce, \"0055g00000AbCdE\", or write the user's e-mail"
+    return loaded.fault(key, message, remedy)
 
 
 def judge_emails(loaded: Loaded) -> Iterator[Fault]:
@@ -124,10 +128,21 @@ def judge_emails(loaded: Loaded) -> Iterator[Fault]:
             continue
         if rep.email.count("@") != 1 or not is_domain(rep.email.split("@")[1]):
             yield loaded.fault(key, f'"{rep.email}" is no address', 'Write it as "ann@acme.com", or leave it out')
-        first = seen.setdefault(rep.email.lower(), rep_id)
+        first = seen.setdefault(bare(rep.email) or "", rep_id)
         if first != rep_id:
             message = f'reps "{first}" and "{rep_id}" have the same address'
-            yield loaded.warning(key, message, "If they are one person, keep one: each takes turns of their own")
+            if by_mail := one_user(loaded.settings, first, rep_id):
+                yield loaded.fault(key, f"{message}, so they are one user in {by_mail}", "Keep one rep, or correct it")
+            else:
+                yield loaded.warning(key, message, "If they are one person, keep one: each takes turns of their own")
+
+
+def one_user(settings: Settings, one: str, other: str) -> str | None:
+    """The CRM in which the address alone says who either rep is."""
+    for name, destination in settings.destinations.items():
+        if destination.type != "console" and not any(settings.reps[rep].ids.get(name) for rep in (one, other)):
+            return name
+    return None
 
 
 def judge_members(loaded: Loaded) -> Iterator[Fault]:
@@ -202,6 +217,6 @@ def judge_owner(loaded: Loaded, key: str, destination: str, owner: str) -> Itera
             key, f'there is no destination "{destination}"', closest(destination, known, "Destinations are")
         )
     elif not owner.strip():
-        yield loaded.fault(key, "the queue is empty", "Write the id of a queue or a user, or take the entry out")
-    elif known[destination].type == "salesforce" and not may_own(owner):
+        yield loaded.fault(key, "the name is empty", "Write the name of a queue or a user, or take the entry out")
+    elif known[destination].type == "salesforce" and meant_as_id(owner) and not may_own(owner):
         yield loaded.fault(key, f'"{owner[:40]}" is no id of a queue or user in Salesforce', QUEUE)

@@ -66,7 +66,7 @@ def judge_park(loaded: Loaded, key: str, rule: Rule) -> Iterator[Fault]:
             yield from judge_owner(loaded, f"{key}.park", name, rule.park)
     elif rule.park is not None:
         if not rule.park:
-            yield loaded.fault(f"{key}.park", "no queue is named", 'Write park = { salesforce = "00G..." }')
+            yield loaded.fault(f"{key}.park", "no queue is named", 'Write park = { salesforce = "Competitors" }')
         for name, owner in rule.park.items():
             yield from judge_owner(loaded, f"{key}.park.{name}", name, owner)
 

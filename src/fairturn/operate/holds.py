@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from fairturn.decide.drafts import Draft, from_lead
 from fairturn.decide.fairness import assign
 from fairturn.decide.pool import Fold, Waiting
-from fairturn.decide.record_ids import may_own
+from fairturn.decide.record_ids import may_own, meant_as_id
 from fairturn.desk import Acts, ActStep, LeadFilter, Reads
 from fairturn.errors import NotAllowed, NotFound, StaleConfig
 from fairturn.flow.plan import Plan
@@ -71,8 +71,9 @@ async def give(acts: Acts, plan: Plan, leads: Sequence[int], rep: str, by: By) -
 
 
 async def park(acts: Acts, plan: Plan, leads: Sequence[int], queue: str, by: By) -> Released:
-    """Written to the CRM under this queue (or user), without taking a turn. Raises NotAllowed for no such id."""
-    if any(d.type == "salesforce" for d in plan.settings.destinations.values()) and not may_own(queue):
+    """Written to the CRM under this queue (or user), taking no turn. Raises NotAllowed for another record's id."""
+    salesforce = any(d.type == "salesforce" for d in plan.settings.destinations.values())
+    if salesforce and meant_as_id(queue) and not may_own(queue):
         raise NotAllowed(f'"{queue[:40]}" is no id of a queue or user in Salesforce. {QUEUE}.')
     reason = f"parked by {by.actor}" + (f": {by.reason}" if by.reason else "")
     async with acts.step(by) as step:

@@ -79,7 +79,7 @@ def references(loaded: Loaded) -> Iterator[tuple[str, str]]:
             for number, ref in enumerate(source.verify.secrets, 1):
                 yield f"sources.{name}.verify.secrets.{number}", ref
     for name, destination in settings.destinations.items():
-        for field in ("client_id", "client_secret"):
+        for field in ("token", "refresh_token", "client_id", "client_secret"):
             ref = getattr(destination, field)
             if ref is not None:
                 yield f"destinations.{name}.{field}", ref
