@@ -116,6 +116,7 @@ class Ripening:
     due_at: datetime  # not before: a retry's time
     account: int | None
     priority: Literal["high", "normal", "bulk"]
+    object_type: str | None = None  # of its record; None = the destination's own
 
 
 @dataclass(frozen=True, slots=True)

@@ -209,8 +209,11 @@ class Ledger(Protocol):
     async def settle(self, batch: Batch, answer: Answer, verdicts: Sequence[Verdict], holder: UUID) -> int:
         """Number of rows that took their verdict; rows that were taken from us meanwhile are left alone."""
 
-    async def block(self, destination: str, seconds: float | None, cause: str) -> None:
-        """A request failed: nobody sends for `seconds`. None: paused until a person resumes, with a row of history."""
+    async def block(self, destination: str, seconds: float | None, cause: str, *, person: bool = False) -> None:
+        """A request failed: nobody sends for `seconds`. None: paused until a person resumes, with a row of history.
+
+        person: only somebody's correction can end it, so that whoever gets the lease next tries at once.
+        """
 
     async def learn(self, destination: str, sizes: Mapping[str, Size]) -> None:
         """Keep what was learnt of the org, for whoever holds the lease next."""

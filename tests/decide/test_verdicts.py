@@ -182,6 +182,7 @@ def test_in_is_out_case_100(outcomes, attempt):
     found = judge(Answer(tuple(outcomes)), *records)
     assert [verdict.lead for verdict in found] == [1, 2, 3]
     for record, verdict in zip(records, found, strict=True):
-        said = {outcome for outcome in outcomes if outcome.key == record.key}
+        said = [outcome for outcome in outcomes if outcome.key == record.key]
         if isinstance(verdict, Done):
-            assert said == {Written(record.key, "00Q")}
+            assert said
+            assert all(outcome == Written(record.key, "00Q") for outcome in said)

@@ -11,6 +11,7 @@ import asyncpg
 import orjson
 
 from fairturn.decide.outgoing import owner_rule
+from fairturn.flow.account import Account
 from fairturn.flow.deliver import Deliver, OwnerFault
 from fairturn.stores.postgres.database import Database
 from fairturn.stores.postgres.ledger import PostgresLedger
@@ -43,7 +44,8 @@ class Desk:
         ledger = PostgresLedger(database, owner_rule({pool: {name: self.org.queue} for pool in ("emea", "main")}))
         settings.pop("secret", None)
         given = self.org.settings(**({"linger": "100ms"} | settings))
-        return Deliver(ledger, destination, name=name, settings=given, on_owner_fault=faults, lease=lease)
+        account = Account(ledger, destination, name=name, settings=given, lease=lease)
+        return Deliver(account, on_owner_fault=faults)
 
     @contextlib.asynccontextmanager
     async def running(self, *stations: Deliver) -> AsyncIterator[None]:

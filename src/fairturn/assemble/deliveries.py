@@ -11,6 +11,7 @@ from fairturn.decide.outgoing import owner_rule, values_rule
 from fairturn.destinations.console import Console
 from fairturn.destinations.salesforce import open_salesforce, open_shadow
 from fairturn.errors import ConfigError, Fault
+from fairturn.flow.account import Account
 from fairturn.flow.deliver import Deliver
 from fairturn.flow.engine import Station
 from fairturn.flow.station import RouteStation
@@ -67,6 +68,7 @@ async def deliveries(
         stack.push_async_callback(crm.close)
         at_fault = partial(refused, name)
         lease = settings.server.takeover
-        station = Deliver(ledger, crm, name=name, settings=mine, on_owner_fault=at_fault, lease=lease)
+        account = Account(ledger, crm, name=name, settings=mine, lease=lease)
+        station = Deliver(account, on_owner_fault=at_fault)
         stations.append((f"deliver-{name}", station, partial(station.run, listener.bell("fairturn_change"))))
     return stations

@@ -7,6 +7,7 @@ departures are at least `linger` apart whatever the CRM's speed. `fixed`: at eve
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -39,6 +40,7 @@ class Window:
     every: float = 15.0
     max_slots: int = 4
     max_records: int = 200
+    limits: Mapping[str | None, int] = field(default_factory=dict)  # object -> what the org swallows of it at once
     lingers: Mapping[Priority, float] = field(default_factory=dict)
 
     def linger_of(self, priority: Priority) -> float:
@@ -47,6 +49,9 @@ class Window:
     def max_wait_of(self, priority: Priority) -> float:
         """The bound of waiting for company; a budget that runs low may hold a change longer than that."""
         return max(self.max_wait, self.linger_of(priority))
+
+    def limit_of(self, object_type: str | None) -> int:
+        return max(1, min(self.max_records, self.limits.get(object_type, self.max_records)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,15 +73,22 @@ def ripe(pending: Pending, window: Window, now: datetime) -> Departure:
         return Departure((), None)  # a settle will wake us
     if window.kind == "none":
         able = able[:1]
-    opens = [_opens(row, pending.in_flight, len(able), window) for row in able]
+    alone = pending.in_flight == 0 or _crowded(able, window)
+    opens = [_opens(row, window, alone=alone) for row in able]
     if able and min(opens) <= now:
-        return Departure(_fill(able, window.max_records), None)
+        return Departure(_fill(able, window), None)
     return Departure((), min([*opens, *due], default=None))
 
 
-def _opens(row: Ripening, in_flight: int, waiting: int, window: Window) -> datetime:
-    """When this row makes a request leave: ripe with the first slot free, or with more than a full request waiting;
-    while another request is out and there is no such crowd, only when it has waited for company long enough.
+def _crowded(able: Sequence[Ripening], window: Window) -> bool:
+    """Whether more than a full request waits."""
+    by_object = Counter(row.object_type for row in able)
+    return len(able) > window.max_records or any(n > window.limit_of(name) for name, n in by_object.items())
+
+
+def _opens(row: Ripening, window: Window, *, alone: bool) -> datetime:
+    """When this row makes a request leave: once it is ripe, with the first slot free or more than a full request
+    waiting (`alone`); else, while another request is out, only when it has waited for company long enough.
     """
     if window.kind == "none":
         return max(row.first_event_at, row.due_at)
@@ -84,7 +96,7 @@ def _opens(row: Ripening, in_flight: int, waiting: int, window: Window) -> datet
         ripe_at = _tick_after(row.first_event_at, window.every)
     else:
         ripe_at = row.first_event_at + timedelta(seconds=window.linger_of(row.priority))
-    if in_flight and waiting <= window.max_records:
+    if not alone:
         ripe_at = max(ripe_at, row.first_event_at + timedelta(seconds=window.max_wait_of(row.priority)))
     return max(ripe_at, row.due_at)
 
@@ -94,26 +106,46 @@ def _tick_after(moment: datetime, every: float) -> datetime:
     return EPOCH + ((moment - EPOCH) // step + 1) * step
 
 
-def _fill(able: Sequence[Ripening], limit: int) -> tuple[int, ...]:
+def _fill(able: Sequence[Ripening], window: Window) -> tuple[int, ...]:
     """Groups in the order of their first row, kept whole where they fit. A group larger than a request starts a request
     of its own and leaves in pieces: its account is busy meanwhile, so the pieces follow one another.
     """
     chosen: list[int] = []
+    room = _Room(window)
     for group in _groups(able):
-        room = limit - len(chosen)
-        if len(group) <= room:
-            chosen += group
-        elif not chosen:
-            chosen += group[:limit]
-        if len(chosen) >= limit:
+        if room.fits(group) or not chosen:
+            chosen += [row.lead for row in group if room.take(row)]
+        if room.total >= window.max_records:
             break
     return tuple(chosen)
 
 
-def _groups(able: Sequence[Ripening]) -> Iterator[list[int]]:
-    """Leads by account, in the order of each account's first row. A lead without account is a group of its own."""
-    groups: dict[tuple[str, int], list[int]] = {}
+@dataclass(slots=True)
+class _Room:
+    """What a request holds so far."""
+
+    window: Window
+    total: int = 0
+    by_object: Counter[str | None] = field(default_factory=Counter)
+
+    def fits(self, group: Sequence[Ripening]) -> bool:
+        more = Counter(row.object_type for row in group)
+        return self.total + len(group) <= self.window.max_records and all(
+            self.by_object[name] + n <= self.window.limit_of(name) for name, n in more.items()
+        )
+
+    def take(self, row: Ripening) -> bool:
+        if not self.fits((row,)):
+            return False
+        self.total += 1
+        self.by_object[row.object_type] += 1
+        return True
+
+
+def _groups(able: Sequence[Ripening]) -> Iterator[list[Ripening]]:
+    """Rows by account, in the order of each account's first row. A lead without account is a group of its own."""
+    groups: dict[tuple[str, int], list[Ripening]] = {}
     for row in able:
         key = ("lead", row.lead) if row.account is None else ("account", row.account)
-        groups.setdefault(key, []).append(row.lead)
+        groups.setdefault(key, []).append(row)
     yield from groups.values()

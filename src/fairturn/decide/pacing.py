@@ -6,10 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from fairturn.model import Rate
+
 Priority = Literal["high", "normal", "bulk"]
 
 DAY = 86_400.0
 LONGEST = 3_600.0  # seconds that a budget may hold a change back
+OURS = 0.9  # of a limit that a CRM tells: the rest is for requests that cross ours, and for other programs
 # The share of the day's calls that is left when a priority begins to wait longer. Bulk gives way first.
 GIVES_WAY: Mapping[Priority, float] = {"high": 0.05, "normal": 0.20, "bulk": 0.50}
 
@@ -38,6 +41,23 @@ def spend(bucket: Bucket, at: float, calls: int = 1) -> tuple[Bucket, float]:
 def wait_of(bucket: Bucket, at: float, calls: int = 1) -> float:
     """Seconds until `calls` could be made, without spending them."""
     return spend(bucket, at, calls)[1]
+
+
+def resized(bucket: Bucket, told: Rate, at: float) -> Bucket:
+    """The bucket for a limit as the CRM tells it, from what is left of it now.
+
+    Half of our share may leave at once and half is refilled meanwhile, so that no stretch of `told.seconds` sees more
+    than the share, wherever it begins.
+    """
+    if told.most < 1 or not 0.0 < told.seconds <= DAY:
+        return bucket
+    share = max(2.0, told.most * OURS)
+    capacity, rate = share / 2.0, share / 2.0 / told.seconds
+    now, _ = spend(bucket, at, 0)
+    tokens = min(capacity, now.tokens)
+    if told.left is not None:
+        tokens = min(tokens, told.left - (told.most - share))
+    return Bucket(capacity, rate, tokens, now.at)
 
 
 def lingers(used: int, allowed: int | None, linger: float) -> Mapping[Priority, float]:

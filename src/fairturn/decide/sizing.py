@@ -25,6 +25,11 @@ class Size:
     broke_at: float = 0.0
 
 
+def start(most: int) -> Size:
+    """Of an object that nothing is known of. most: what the API takes."""
+    return Size(min(START, max(1, most)))
+
+
 def learnt(sizes: Mapping[str, Size], loads: Sequence[Load], most: int, now: float) -> dict[str, Size]:
     """The sizes after these requests. most: what the API takes. now: seconds since 1970."""
     found = dict(sizes)

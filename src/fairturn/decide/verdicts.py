@@ -26,6 +26,8 @@ LONGEST = 600.0
 PATIENT = 86_400.0  # seconds, whatever the CRM asks for: a row whose time never comes is a row lost
 UNKNOWN = "UNKNOWN"
 SURE = 6  # failures in a row after which a record that failed alone lets the others try
+# What no waiting mends, in our own words and in the CRMs': credentials, scopes, rights, the wrong org.
+PERSONS = frozenset({"LoginRefused", "WrongOrg", "MISSING_SCOPES", "API_DISABLED_FOR_ORG", "API_CURRENTLY_DISABLED"})
 ASIDE = 150.0  # seconds: two probes of a destination that is blocked for a minute at a time
 
 
@@ -97,6 +99,12 @@ def of_the_crm(answer: Answer) -> tuple[Outcome, ...]:
         for outcome in answer.outcomes
         if outcome.key not in answer.same and not (isinstance(outcome, Refused) and outcome.key not in answer.records)
     )
+
+
+def needs_a_person(answer: Answer) -> bool:
+    """Whether only somebody's correction, in the settings or over there, can end what stops the destination."""
+    stops = [one for one in answer.outcomes if isinstance(one, Later) and one.scope == "destination"]
+    return any(one.code in PERSONS for one in stops)
 
 
 def request_failed(answer: Answer) -> bool:

@@ -10,6 +10,7 @@ from fairturn.config import Destination as Settings
 from fairturn.decide import breaker
 from fairturn.decide.batching import Window, ripe
 from fairturn.decide.pacing import Priority, lingers
+from fairturn.decide.sizing import Size, start
 from fairturn.model import Batch
 from fairturn.ports import Ledger
 
@@ -24,8 +25,19 @@ class Usage:
     allowed: int | None = None
 
 
-def window_of(settings: Settings, failures: int, usages: tuple[Usage, ...]) -> Window:
-    """The configured window, as outage and budget allow it now. Of several budgets the tightest counts."""
+def limits_of(settings: Settings, sizes: Mapping[str, Size]) -> Mapping[str | None, int]:
+    """Records of each object that one request may carry, as learnt; None = the destination's own object."""
+    own = sizes.get(settings.object, start(settings.max_records)).records
+    return {name: size.records for name, size in sizes.items()} | {None: own, settings.object: own}
+
+
+def window_of(
+    settings: Settings, failures: int, usages: tuple[Usage, ...], sizes: Mapping[str, Size] | None = None
+) -> Window:
+    """The configured window, as outage and budget allow it now. Of several budgets the tightest counts.
+
+    sizes: what was learnt of the org; None: nothing is to be learnt there.
+    """
     held: dict[Priority, float] = {}
     for usage in usages:
         stretched: Mapping[Priority, float] = lingers(usage.used, usage.allowed, settings.linger)
@@ -37,6 +49,7 @@ def window_of(settings: Settings, failures: int, usages: tuple[Usage, ...]) -> W
         every=settings.every,
         max_slots=breaker.slots(failures, settings.max_slots),
         max_records=breaker.probe(failures, settings.max_records),
+        limits={} if sizes is None else limits_of(settings, sizes),
         lingers=held,
     )
 

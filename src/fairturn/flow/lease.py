@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from fairturn.decide.verdicts import request_heard
-from fairturn.model import Answer, Failed, Verdict
+from fairturn.model import Answer, Failed, LookUp, Verdict
 from fairturn.ports import Lease
 
 MARGIN = 0.2  # of the lease's time, in which we take nothing more
@@ -38,14 +38,15 @@ class Standing:
         until = self.time(now) + timedelta(seconds=max(seconds, self.blocked(now)))
         return replace(self, lease=replace(self.lease, blocked_until=until, failures=self.lease.failures + 1))
 
-    def after(self, answer: Answer, found: tuple[Verdict, ...]) -> Standing:
+    def after(self, answer: Answer | LookUp, found: tuple[Verdict, ...] = ()) -> Standing:
         """With what one answer adds to the counts, until the ledger tells them anew."""
         failed = sum(isinstance(verdict, Failed) for verdict in found)
+        heard = isinstance(answer, Answer) and request_heard(answer)
         return replace(
             self,
             lease=replace(
                 self.lease,
-                failures=0 if request_heard(answer) else self.lease.failures,
+                failures=0 if heard else self.lease.failures,
                 failed_hour=self.lease.failed_hour + failed,
                 calls_day=self.lease.calls_day + answer.calls,
             ),

@@ -23,8 +23,8 @@ update destination set paused_at = clock_timestamp(), paused_by = $2, paused_rea
 -- name: resume_destination
 -- A person says that it works again: sent to at once, and the failures of before count no more towards the ceiling.
 update destination
-set paused_at = null, paused_by = null, paused_reason = null, blocked_until = null, blocked_cause = null, failures = 0,
-    failed_since = clock_timestamp()
+set paused_at = null, paused_by = null, paused_reason = null, blocked_until = null, blocked_cause = null,
+    blocked_person = false, failures = 0, failed_since = clock_timestamp()
 where id = $1
 
 -- name: backfill

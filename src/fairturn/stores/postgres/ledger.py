@@ -158,13 +158,13 @@ class PostgresLedger:
         ]
         await connection.execute(SQL.note, batch.id, *zip(*rows, strict=True))
 
-    async def block(self, destination: str, seconds: float | None, cause: str) -> None:
+    async def block(self, destination: str, seconds: float | None, cause: str, *, person: bool = False) -> None:
         """Nobody sends for `seconds`. None: paused until a person resumes; the ceiling counts from now."""
         async with self._database.connection() as connection:
             if seconds is None:
                 await connection.execute(SQL.stop, destination, kept(cause))
             else:
-                await connection.execute(SQL.block, destination, seconds, kept(cause))
+                await connection.execute(SQL.block, destination, seconds, kept(cause), person)
 
     async def learn(self, destination: str, sizes: Mapping[str, Size]) -> None:
         body = {name: [size.records, size.broke, size.broke_at] for name, size in sizes.items()}

@@ -2,7 +2,11 @@
 -- Ours already, free, or left behind by a holder that did not renew it.
 insert into destination as d (id, lease_holder, lease_until)
 values ($1, $2, clock_timestamp() + make_interval(secs => $3))
-on conflict (id) do update set lease_holder = excluded.lease_holder, lease_until = excluded.lease_until
+on conflict (id) do update
+set lease_holder = excluded.lease_holder, lease_until = excluded.lease_until,
+    -- Whoever starts anew may come with the credentials that were missing: tried at once, not in five minutes.
+    blocked_until = case when d.blocked_person and d.lease_holder is distinct from excluded.lease_holder then null
+                         else d.blocked_until end
 where d.lease_holder = excluded.lease_holder or d.lease_until is null or d.lease_until < clock_timestamp()
 
 -- name: standing
@@ -188,12 +192,14 @@ where id = $1
 
 -- name: unblock
 -- Not while a block stands: this answer may belong to a request that left before it.
-update destination set failures = 0, blocked_until = null, blocked_cause = null
+update destination set failures = 0, blocked_until = null, blocked_cause = null, blocked_person = false
 where id = $1 and failures > 0 and (blocked_until is null or blocked_until <= clock_timestamp())
 
 -- name: block
 update destination
-set blocked_until = greatest(blocked_until, clock_timestamp() + make_interval(secs => $2)), blocked_cause = $3,
+set blocked_person = case when clock_timestamp() + make_interval(secs => $2) >= coalesce(blocked_until, 'epoch') then $4
+                          else blocked_person end,
+    blocked_until = greatest(blocked_until, clock_timestamp() + make_interval(secs => $2)), blocked_cause = $3,
     failures = failures + 1
 where id = $1
 

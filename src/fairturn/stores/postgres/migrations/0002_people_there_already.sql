@@ -7,6 +7,7 @@ alter table lead add constraint lead_status_check
 create table existing (
     lead_id        bigint not null references lead (id),
     destination_id text not null references destination (id),
+    email          text not null,                                  -- the address that is asked for, casefolded
     state          text not null check (state in ('due', 'answered', 'unknown')),
     since          timestamptz not null default clock_timestamp(),
     answered_at    timestamptz,
@@ -40,4 +41,5 @@ alter table write
     add column without      jsonb,
     add column owner_stands text;                                  -- somebody else's owner, who was left
 alter table destination
-    add column sizes jsonb not null default '{}';                  -- object -> [records, broke, broke_at]
+    add column sizes jsonb not null default '{}',                  -- object -> [records, broke, broke_at]
+    add column blocked_person boolean not null default false;      -- the block ends by somebody's correction alone
