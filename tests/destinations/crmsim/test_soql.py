@@ -51,6 +51,13 @@ def test_owners_of_a_list_of_keys(people):
         ("WHERE IsConverted = false ORDER BY Score__c DESC LIMIT 2", ["b", "a"]),
         ("ORDER BY Fairturn_Id__c LIMIT 1 OFFSET 1", ["b"]),
         ("WHERE CreatedDate > 2020-01-01T00:00:00Z", ["a", "b", "it's"]),
+        ("WHERE CreatedDate = TODAY AND Email LIKE '%@X.TEST'", ["a", "b"]),
+        ("WHERE CreatedDate = LAST_N_DAYS:3 AND Title = ''", ["a", "b"]),
+        ("WHERE CreatedDate < YESTERDAY OR CreatedDate > TODAY", []),
+        ("WHERE Title != 'CEO'", ["a", "b", "it's"]),
+        ("WHERE Owner.Type = 'User' AND Owner.IsActive = true AND Owner.Email = 'BOB@seller.test'", ["b"]),
+        ("WHERE OwnerId IN (SELECT Id FROM User WHERE Name = 'Ann')", ["a", "it's"]),
+        ("WHERE OwnerId NOT IN (SELECT Id FROM User WHERE Name = 'Ann') AND Score__c = 10", ["b"]),
     ],
 )
 def test_conditions(people, where, found):
@@ -104,8 +111,34 @@ def test_pages(crm, person):
         ("SELECT Id FROM Lead WHERE Shoe__c = 1", "INVALID_FIELD"),
         ("SELECT Shoe.Name FROM Lead", "INVALID_FIELD"),
         ("SELECT Id FROM Accout", "INVALID_TYPE"),
+        ("SELECT Id FROM Lead WHERE IsConverted = 'false'", "INVALID_FIELD"),
+        ("SELECT Id FROM Lead WHERE CreatedDate > '2026-01-01T00:00:00Z'", "INVALID_FIELD"),
+        ("SELECT Id FROM Lead WHERE Email = 5", "INVALID_FIELD"),
+        ("SELECT Id FROM Lead WHERE Description LIKE '%x%'", "INVALID_FIELD"),
+        ("SELECT Id FROM Lead WHERE Id = 'x'", "INVALID_QUERY_FILTER_OPERATOR"),
+        ("SELECT Id FROM Lead WHERE Owner.Shoe = 'x'", "INVALID_FIELD"),
     ],
 )
 def test_errors(crm, text, code):
     answer = ask(crm, text)
     assert (answer.status_code, answer.json()[0]["errorCode"]) == (400, code)
+
+
+def test_an_error_shows_the_place(crm):
+    [error] = ask(crm, "SELECT Id FROM Accout").json()
+    assert error["message"].startswith(
+        "\nSELECT Id FROM Accout\n               ^\nERROR at Row:1:Column:16\nsObject type"
+    )
+    [error] = ask(crm, "SELECT Id, Shoe__c FROM Lead").json()
+    assert "ERROR at Row:1:Column:12\nNo such column 'Shoe__c' on entity 'Lead'. If you are" in error["message"]
+    [error] = ask(crm, "SELECT Id FROM Lead WHERE CreatedDate > 'x'").json()
+    assert "'CreatedDate' must be of type dateTime and should not be enclosed in quotes" in error["message"]
+
+
+def test_the_bin(people):
+    [row] = ask(people, "SELECT Id FROM Lead WHERE Email = 'a@x.test'").json()["records"]
+    people.call("DELETE", f"sobjects/Lead/{row['Id']}")
+    text = "SELECT Id, IsDeleted FROM Lead WHERE Email = 'a@x.test'"
+    assert ask(people, text).json()["totalSize"] == 0
+    [row] = people.call("GET", "queryAll", params={"q": text}).json()["records"]
+    assert row["IsDeleted"]

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from crmsim.salesforce import answers
+from crmsim.salesforce import answers, sharing
 from crmsim.salesforce.answers import ApiError
 from crmsim.salesforce.exchange import Exchange
 from crmsim.salesforce.intents import Job, Row
@@ -100,7 +100,8 @@ async def read(exchange: Exchange, object: str) -> Answer:
     for text in wanted:
         record = exchange.sim.org.get(text.strip())
         there = record is not None and record.sobject is sobject and not record.deleted
-        found.append(shown(exchange, record, names) if record is not None and there else None)
+        seen = record is not None and there and sharing.sees(exchange.sim.switches, record, exchange.user)
+        found.append(shown(exchange, record, names) if record is not None and seen else None)
     await exchange.sim.clock.sleep(exchange.sim.latency.fixed)
     return Answer(200, found)
 

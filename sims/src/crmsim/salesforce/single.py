@@ -1,9 +1,10 @@
 """Single records: create, read, update, delete, upsert by external id (SF-docs dome_sobject_*, dome_upsert)."""
 
 from collections.abc import Mapping
+from itertools import groupby
 from typing import Any
 
-from crmsim.salesforce import answers, ids
+from crmsim.salesforce import answers, ids, rules, sharing
 from crmsim.salesforce.answers import ApiError
 from crmsim.salesforce.collections import job
 from crmsim.salesforce.commit import RowResult
@@ -23,7 +24,7 @@ async def create(exchange: Exchange, object: str) -> Answer:
     [result] = done.results
     location = {"Location": exchange.record_path(sobject, result.id or "")}
     born = Answer(201, {"id": result.id, "success": True, "errors": []}, location)
-    return _refusal(exchange, result, body) or born
+    return _refusal(exchange, sobject, result, body) or born
 
 
 async def create_by_id(exchange: Exchange, object: str, id: str) -> Answer:
@@ -42,7 +43,7 @@ async def update(exchange: Exchange, object: str, id: str) -> Answer:
         raise ApiError(405, "METHOD_NOT_ALLOWED", "HTTP Method 'PATCH' not allowed. Allowed are HEAD,GET,POST")
     _by_id(exchange, sobject, id)
     done = await write(exchange, job(exchange, "update", None, all_or_none=False), [Row(sobject, body | {"Id": id})])
-    return _refusal(exchange, done.results[0], body) or Answer(204)
+    return _refusal(exchange, sobject, done.results[0], body) or Answer(204)
 
 
 async def upsert(exchange: Exchange, object: str, field: str, value: str) -> Answer:
@@ -59,7 +60,7 @@ async def upsert(exchange: Exchange, object: str, field: str, value: str) -> Ans
         if name.lower() in ("id", key.name.lower()):
             spelled = "Id" if name.lower() == "id" else key.name
             raise ApiError(400, "INVALID_FIELD", f"The {spelled} field should not be specified in the sobject data.")
-    several = exchange.sim.org.match(sobject, key, value)
+    several = _matches(exchange, sobject, key, value)
     if len(several) > 1:
         return Answer(300, [exchange.record_path(sobject, record.id18) for record in several])
     if not several and exchange.call.query.get("updateOnly", "").lower() == "true" and float(exchange.version) >= 61:
@@ -67,7 +68,7 @@ async def upsert(exchange: Exchange, object: str, field: str, value: str) -> Ans
     row = Row(sobject, body | {key.name: value})
     done = await write(exchange, job(exchange, "upsert", key, all_or_none=False), [row])
     [result] = done.results
-    return _refusal(exchange, result, body) or _upserted(exchange, sobject, result)
+    return _refusal(exchange, sobject, result, body) or _upserted(exchange, sobject, result)
 
 
 def _upserted(exchange: Exchange, sobject: Sobject, result: RowResult) -> Answer:
@@ -84,13 +85,15 @@ async def read(exchange: Exchange, object: str, id: str) -> Answer:
     """`GET /sobjects/{Object}/{id}?fields=…`."""
     sobject = exchange.sobject(object)
     record = _by_id(exchange, sobject, id)
+    if not sharing.sees(exchange.sim.switches, record, exchange.user):
+        raise ApiError(404, "NOT_FOUND", "The requested resource does not exist")
     return await _shown(exchange, sobject, record)
 
 
 async def read_by_key(exchange: Exchange, object: str, field: str, value: str) -> Answer:
     """`GET /sobjects/{Object}/{ExtIdField}/{value}`; 300 with the URLs of several matches."""
     sobject = exchange.sobject(object)
-    found = exchange.sim.org.match(sobject, _key(sobject, field), value)
+    found = _matches(exchange, sobject, _key(sobject, field), value)
     if not found:
         raise ApiError(404, "NOT_FOUND", "The requested resource does not exist")
     if len(found) > 1:
@@ -101,7 +104,7 @@ async def read_by_key(exchange: Exchange, object: str, field: str, value: str) -
 async def delete_by_key(exchange: Exchange, object: str, field: str, value: str) -> Answer:
     """`DELETE /sobjects/{Object}/{ExtIdField}/{value}` → 204."""
     sobject = exchange.sobject(object)
-    found = exchange.sim.org.match(sobject, _key(sobject, field), value)
+    found = _matches(exchange, sobject, _key(sobject, field), value)
     if not found:
         raise ApiError(404, "NOT_FOUND", "The requested resource does not exist")
     if len(found) > 1:
@@ -115,7 +118,7 @@ async def delete(exchange: Exchange, object: str, id: str) -> Answer:
     record = _by_id(exchange, sobject, id)
     row = Row(sobject, {"Id": record.id18})
     done = await write(exchange, job(exchange, "delete", None, all_or_none=False), [row])
-    return _refusal(exchange, done.results[0], row.raw) or Answer(204)
+    return _refusal(exchange, sobject, done.results[0], row.raw) or Answer(204)
 
 
 def _by_id(exchange: Exchange, sobject: Sobject, text: str) -> Record:
@@ -125,6 +128,12 @@ def _by_id(exchange: Exchange, sobject: Sobject, text: str) -> Record:
     if record.deleted:
         raise ApiError(404, "ENTITY_IS_DELETED", "entity is deleted", [])
     return record
+
+
+def _matches(exchange: Exchange, sobject: Sobject, key: Field, value: str) -> list[Record]:
+    """The records of this key that the API user sees."""
+    found = exchange.sim.org.match(sobject, key, value)
+    return [record for record in found if sharing.sees(exchange.sim.switches, record, exchange.user)]
 
 
 def _key(sobject: Sobject, name: str) -> Field:
@@ -143,39 +152,40 @@ async def _shown(exchange: Exchange, sobject: Sobject, record: Record) -> Answer
     return Answer(200, shown(exchange, record, names))
 
 
-def _refusal(exchange: Exchange, result: RowResult, body: Mapping[str, Any]) -> Answer | None:
+def _refusal(exchange: Exchange, sobject: Sobject, result: RowResult, body: Mapping[str, Any]) -> Answer | None:
     """What a refused row is on a single call: its code under `errorCode`, with a status of its own."""
     refusal, switches = result.error, exchange.sim.switches
     if refusal is None:
         return None
     if refusal.code == "DUPLICATES_DETECTED":
-        return Answer(400, [_duplicates(exchange, body, refusal.message)])
+        return Answer(400, [_duplicates(exchange, sobject, body, refusal.message)])
     status = answers.status_of(refusal, lock_status=switches.single_lock_status, storage_status=switches.storage_status)
     bare = refusal.code == "INVALID_FIELD"
     return answers.error(status, refusal.code, refusal.message, None if bare else list(refusal.fields))
 
 
-def _duplicates(exchange: Exchange, body: Mapping[str, Any], message: str) -> dict[str, Any]:
-    """`duplicateResut` is how Salesforce spells it."""
+def _duplicates(exchange: Exchange, sobject: Sobject, body: Mapping[str, Any], message: str) -> dict[str, Any]:
+    """`duplicateResut` is how Salesforce spells it. One matchResult for each object that has matches."""
     org, switches = exchange.sim.org, exchange.sim.switches
-    lead = org.objects["lead"]
     email = next((value for name, value in body.items() if name.lower() == "email"), None)
-    matches: list[dict[str, Any]] = [
-        {
-            "additionalInformation": [], "fieldDiffs": [], "matchConfidence": 100.0,
-            "record": {
-                "attributes": {"type": "Lead", "url": exchange.record_path(lead, record.id18)},
-                "Id": record.id18,
-            },
-        }
-        for record in org.match(lead, lead.fields["email"], email)
-    ]  # fmt: skip
-    result = {
-        "entityType": "Lead", "errors": [], "matchEngine": "FuzzyMatchEngine", "matchRecords": matches,
-        "rule": "Standard_Lead_Match_Rule_v1_0", "size": len(matches), "success": True,
-    }  # fmt: skip
+    results = []
+    for kind, found in groupby(rules.duplicates(org, sobject, email), key=lambda record: record.sobject):
+        matches = [
+            {
+                "additionalInformation": [], "fieldDiffs": [], "matchConfidence": 100.0,
+                "record": {
+                    "attributes": {"type": kind.name, "url": exchange.record_path(kind, record.id18)},
+                    "Id": record.id18,
+                },
+            }
+            for record in found
+        ]  # fmt: skip
+        results.append({
+            "entityType": kind.name, "errors": [], "matchEngine": "FuzzyMatchEngine", "matchRecords": matches,
+            "rule": f"Standard_{kind.name}_Match_Rule_v1_0", "size": len(matches), "success": True,
+        })  # fmt: skip
     rule = {
-        "allowSave": switches.duplicate_rule == "alert", "duplicateRule": "Standard_Lead_Duplicate_Rule",
-        "duplicateRuleEntityType": "Lead", "errorMessage": message, "matchResults": [result],
+        "allowSave": switches.duplicate_rule == "alert", "duplicateRule": f"Standard_{sobject.name}_Duplicate_Rule",
+        "duplicateRuleEntityType": sobject.name, "errorMessage": message, "matchResults": results,
     }  # fmt: skip
     return {"duplicateResut": rule, "errorCode": "DUPLICATES_DETECTED", "message": message}
