@@ -10,6 +10,7 @@ from typing import Any
 from crmsim import __version__
 from crmsim.hubspot.options import HubspotOptions
 from crmsim.options import Doors, Options, Setup
+from crmsim.salesforce.sessions import App
 from crmsim.server import serve
 
 
@@ -35,6 +36,8 @@ def parser() -> argparse.ArgumentParser:
     add("--switch", action="append", default=[], metavar="NAME=VALUE", help="see README; may be repeated")
     add("--client-id", default="crmsim-client", help="of the connected app")
     add("--client-secret", default=os.environ.get("CRMSIM_CLIENT_SECRET", "crmsim-secret"), help=argparse.SUPPRESS)
+    add("--password", default=os.environ.get("CRMSIM_PASSWORD", App().password), help=argparse.SUPPRESS)
+    add("--jwt-key", type=Path, help="PEM: the public key, or the certificate, of the JWT bearer flow")
     add("--api-limit", type=int, default=100_000, help="API requests a day")
     add("--evidence-file", type=Path, help="append the evidence to this file as JSON lines")
     add("--evidence-requests", type=int, default=20_000, help="requests kept in memory")
@@ -73,8 +76,7 @@ def main(arguments: list[str] | None = None) -> int:
             latency_per_record=given.latency_per_record,
             latency_token=given.latency_token,
             rng_seed=given.rng_seed,
-            client_id=given.client_id,
-            client_secret=given.client_secret,
+            app=_app(given),
             api_limit=given.api_limit,
             evidence_file=given.evidence_file,
             evidence_requests=given.evidence_requests,
@@ -103,6 +105,11 @@ def _doors(given: argparse.Namespace) -> Doors:
         hubspot_https_port=given.hubspot_https_port,
         certificate=given.certificate,
     )
+
+
+def _app(given: argparse.Namespace) -> App:
+    key = given.jwt_key.read_text(encoding="ascii") if given.jwt_key else ""
+    return App(given.client_id, given.client_secret, given.password, jwt_key=key)
 
 
 def _hubspot(given: argparse.Namespace) -> HubspotOptions:

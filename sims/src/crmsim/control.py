@@ -70,7 +70,7 @@ class Control:
             ("GET", "/switches", self.switches), ("POST", "/switches", self.switches),
             ("GET", "/limits", self.limits), ("POST", "/limits", self.limits),
             ("GET", "/wait", self.wait), ("POST", "/release", self.release),
-            ("POST", "/revoke", self.revoke), ("POST", "/reset", self.reset),
+            ("POST", "/app", self.app), ("POST", "/revoke", self.revoke), ("POST", "/reset", self.reset),
         ]  # fmt: skip
         return [Route(path, _guarded(endpoint), methods=[method]) for method, path, endpoint in table]
 
@@ -257,6 +257,12 @@ class Control:
     async def release(self, _: Request) -> Response:
         """Let every request that rests in a `hang` or `slow` go on."""
         return answer({"released": self.sim.gate.open()})
+
+    async def app(self, request: Request) -> Response:
+        """Change what the connected app is known by: `{"jwt_key": PEM, "client_secret": …}`. Tokens live on."""
+        sessions = self.sim.sessions
+        sessions.app = sessions.app.changed(await _body(request))
+        return answer({"client_id": sessions.app.client_id})
 
     async def revoke(self, request: Request) -> Response:
         """Kill all tokens, or the one named."""

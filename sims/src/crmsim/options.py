@@ -13,7 +13,7 @@ from crmsim.salesforce import seeding
 from crmsim.salesforce.hands import Hands
 from crmsim.salesforce.locks import LockTable
 from crmsim.salesforce.org import Org
-from crmsim.salesforce.sessions import Sessions
+from crmsim.salesforce.sessions import App, Sessions
 from crmsim.salesforce.state import Latency, Salesforce, Usage
 from crmsim.salesforce.switches import Switches
 
@@ -27,8 +27,7 @@ class Options:
     latency_per_record: float = 0.01
     latency_token: float = 0.1
     rng_seed: int = 1
-    client_id: str = "crmsim-client"
-    client_secret: str = field(default="crmsim-secret", repr=False)
+    app: App = field(default_factory=App)
     api_limit: int = 100_000
     evidence_file: Path | None = None
     evidence_requests: int = 20_000
@@ -69,7 +68,7 @@ def build(options: Options, clock: Clock) -> Salesforce:
     sim = Salesforce(
         clock=clock,
         org=Org(),
-        sessions=Sessions(options.client_id, options.client_secret),
+        sessions=Sessions(options.app),
         evidence=Evidence(options.evidence_requests, options.evidence_file),
     )
     start(sim, options)
@@ -86,7 +85,7 @@ def start(sim: Salesforce, options: Options) -> None:
         seeding.seed(org, options.seed)
     org.shape(switches)
     sim.org, sim.switches, sim.locks = org, switches, LockTable()
-    sim.sessions = Sessions(options.client_id, options.client_secret, user, org.id18)
+    sim.sessions = Sessions(options.app, user, org.id18)
     sim.evidence.forget_all()
     sim.gate.open()
     sim.hands.stop()

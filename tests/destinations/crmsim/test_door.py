@@ -34,7 +34,7 @@ def test_a_token_by_client_credentials_in_basic_or_in_the_form(crm):
         ),
         (
             None,
-            {"grant_type": "password"},
+            {"grant_type": "device"},
             {"error": "unsupported_grant_type", "error_description": "grant type not supported"},
         ),
     ],

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
-from crmsim.salesforce import collections, composite, describe, graph, oauth, query, single
+from crmsim.salesforce import collections, composite, describe, graph, oauth, query, single, soap
 from crmsim.wire import Answer
 
 Handler = Callable[..., Awaitable[Answer]]
@@ -70,6 +70,7 @@ PLAIN = (
     _route("GET", "services/data", "other", describe.versions),
     _route("POST", "services/oauth2/token", "token", oauth.token),
     _route("POST", "services/oauth2/revoke", "token", oauth.revoke),
+    _route("POST", "services/Soap/{kind}/{version}", "token", soap.login),
 )
 
 
