@@ -26,7 +26,10 @@ class SimProtocol(HttpToolsProtocol):
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One HTTP request, read to its end. `segments` is the path cut at its slashes and then decoded."""
+    """One HTTP request, read to its end. `segments` is the path cut at its slashes and then decoded.
+
+    `query` has the last value of each name; `pairs` has them all, in order.
+    """
 
     method: str
     path: str
@@ -36,6 +39,7 @@ class Call:
     body: bytes
     base_url: str
     uri_bytes: int
+    pairs: tuple[tuple[str, str], ...] = ()
 
     def header(self, name: str) -> str | None:
         return self.headers.get(name.lower())
@@ -67,16 +71,18 @@ async def read_call(scope: Scope, receive: Receive) -> Call | None:
     headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
     raw = (scope.get("raw_path") or scope["path"].encode()).decode("latin-1")
     server = scope.get("server") or ("127.0.0.1", 0)
+    pairs = tuple(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
     host = headers.get("host") or f"{server[0]}:{server[1]}"
     return Call(
         method=scope["method"],
         path=raw,
         segments=tuple(unquote(part) for part in raw.strip("/").split("/")),
-        query=dict(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)),
+        query=dict(pairs),
         headers=headers,
         body=b"".join(chunks),
         base_url=f"{scope['scheme']}://{host}",
         uri_bytes=len(raw) + len(scope["query_string"]) + 1,
+        pairs=pairs,
     )
 
 

@@ -29,7 +29,7 @@ class HubspotOptions:
     refresh_token: str = field(default="crmsim-refresh", repr=False)
     portal: int = 62515
     account_type: str = "DEVELOPER_TEST"
-    time_zone: str = "US/Eastern"
+    time_zone: str = "UTC"
     burst_limit: int = BURST
     oauth_burst_limit: int = OAUTH_BURST
     daily_limit: int = DAILY
