@@ -232,19 +232,20 @@ where p.id = n.id
 -- In flight: touch the version only; settle alone changes the state. One that failed stays failed until a person retries
 -- it, or until the lead itself changes, which is a new chance. A destination that is new to the lead hears of its owner
 -- with whatever comes first: an update alone would leave the record to the integration's own user.
-insert into change (lead_id, destination_id, state, version, owner_version, account_id, priority, first_event_at)
-select n.lead_id, d.id, 'pending', 1,
-       case when n.owner or not exists (
-           select from change c where c.lead_id = n.lead_id and c.destination_id = d.id
-       ) then 1 else 0 end,
-       n.account_id, n.priority, coalesce(n.oldest, clock_timestamp())
+insert into change (lead_id, destination_id, state, version, owner_version, owner_at, account_id, priority, first_event_at)
+select n.lead_id, d.id, 'pending', 1, o.due::integer, case when o.due then clock_timestamp() end, n.account_id, n.priority,
+       coalesce(n.oldest, clock_timestamp())
 from unnest($1::bigint[], $2::boolean[], $3::bigint[], $4::text[], $5::timestamptz[])
      as n (lead_id, owner, account_id, priority, oldest)
 cross join unnest($6::text[]) as d (id)
+cross join lateral (
+    select n.owner or not exists (select from change c where c.lead_id = n.lead_id and c.destination_id = d.id) as due
+) o
 on conflict (lead_id, destination_id) do update
 set state = case when change.state = 'in_flight' then 'in_flight' else 'pending' end,
     version = change.version + 1,
     owner_version = case when excluded.owner_version > 0 then change.version + 1 else change.owner_version end,
+    owner_at = coalesce(excluded.owner_at, change.owner_at),
     account_id = excluded.account_id,
     priority = excluded.priority,
     first_event_at = least(change.first_event_at, excluded.first_event_at),
@@ -270,7 +271,8 @@ on conflict (lead_id, destination_id) do nothing
 -- deferred to the commit.)
 with pair as (
     select o.lead_id as older, y.lead_id as younger, o.destination_id, o.external_key as older_key,
-           y.external_key as younger_key, y.record_id, y.record
+           y.external_key as younger_key, y.record_id, y.record_type, y.record, y.found, y.found_at, y.owner, y.without,
+           y.refused
     from change o join change y using (destination_id)
     where o.lead_id = $2 and y.lead_id = $1
       and o.confirmed = 0 and o.attempts = 0 and o.state <> 'in_flight' and o.record_id is null and o.first_try_at is null
@@ -281,6 +283,12 @@ update change c
 set external_key = case when c.lead_id = p.older then p.younger_key else p.older_key end,
     record_id = case when c.lead_id = p.older then p.record_id end,
     record = case when c.lead_id = p.older then p.record end,
+    record_type = case when c.lead_id = p.older then p.record_type end,
+    found = case when c.lead_id = p.older then p.found end,
+    found_at = case when c.lead_id = p.older then p.found_at end,
+    owner = case when c.lead_id = p.older then p.owner end,
+    without = case when c.lead_id = p.older then p.without end,
+    refused = case when c.lead_id = p.older then p.refused end,
     attempts = case when c.lead_id = p.older then 1 else c.attempts end
 from pair p
 where c.destination_id = p.destination_id and c.lead_id in (p.older, p.younger)
