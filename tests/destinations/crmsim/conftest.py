@@ -112,7 +112,7 @@ def running(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], dict[str, 
 
 @pytest.fixture(scope="session")
 def one_process() -> Iterator[Crm]:
-    with running("--time-scale", str(SCALE)) as (_, ready):
+    with running("--time-scale", str(SCALE), "--https") as (_, ready):
         crm = Crm(ready)
         yield crm
         crm.close()
