@@ -6,7 +6,7 @@ import contextlib
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import httpx2
@@ -78,10 +78,22 @@ class Simulated:
         }  # fmt: skip
         return Destination.model_validate(given | changes)
 
-    def destination(self, *, name: str = "crm", secret: str = "crmsim-secret", **changes: Any) -> Salesforce:
-        reps = {rep: Rep(name=rep, ids={name: user}) for rep, user in self.users.items()}
-        reps["idless"] = Rep(name="idless")
-        return open_salesforce(name, self.settings(**changes), reps, client_id="crmsim-client", client_secret=secret)
+    def destination(
+        self,
+        *,
+        name: str = "crm",
+        secret: str = "crmsim-secret",
+        reps: dict[str, Rep] | None = None,
+        owners: Iterable[str] = (),
+        **changes: Any,
+    ) -> Salesforce:
+        """Reps are those of SEED, by their user's id, unless others are given."""
+        if reps is None:
+            reps = {rep: Rep(name=rep, ids={name: user}) for rep, user in self.users.items()}
+            reps["idless"] = Rep(name="idless")
+        return open_salesforce(
+            name, self.settings(**changes), reps, client_id="crmsim-client", client_secret=secret, owners=owners
+        )
 
 
 @contextlib.contextmanager

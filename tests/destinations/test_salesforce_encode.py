@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairturn.config import MapTo
-from fairturn.destinations.salesforce.encode import Encoder, cut, id_field, sources
+from fairturn.config import MapTo, Rep
+from fairturn.destinations.salesforce.encode import Encoder, cut, id_field, payload, sources
 from fairturn.model import Outgoing, Refused
 
 NOW = datetime(2026, 3, 2, 10, tzinfo=UTC)
@@ -27,7 +27,7 @@ ENCODER = Encoder(
             "Employees__c": "employees",
         }
     ),
-    {"ann": USER},
+    {"ann": Rep(name="Ann", ids={"crm": USER})},
     "Account__r.Fairturn_Key__c",
 )
 
@@ -55,7 +55,7 @@ def test_owner_only_when_an_assignment_made_it():
 
 
 def test_ids_of_fifteen_characters_are_sent_as_eighteen_case_99():
-    encoder = replace(ENCODER, users={"ann": USER[:15]})
+    encoder = replace(ENCODER, reps={"ann": Rep(name="Ann", ids={"crm": USER[:15]})})
     draft = encoder.draft(replace(RECORD, owner="ann", owner_kind="rep"))
     assert not isinstance(draft, Refused)
     assert len(str(draft["OwnerId"])) == 18
@@ -64,7 +64,8 @@ def test_ids_of_fifteen_characters_are_sent_as_eighteen_case_99():
 def test_a_queue_owns_leads_but_no_contacts():
     held = replace(RECORD, owner="00GXX0000000001", owner_kind="raw")
     assert "OwnerId" in drafted(held)
-    assert "OwnerId" not in drafted(held, replace(ENCODER, sobject="Contact"))
+    there = replace(held, record_id="003XX0000000001AAA", object_type="Contact")
+    assert "OwnerId" not in drafted(there)
 
 
 @pytest.mark.parametrize(
@@ -91,7 +92,7 @@ def test_lookup_fields():
 def test_payload():
     draft = ENCODER.draft(replace(RECORD, account_key="domain:acme.com"))
     assert not isinstance(draft, Refused)
-    body = ENCODER.payload([(RECORD, draft)])
+    body = payload([("Lead", {"Fairturn_Id__c": "ft-1", **draft})])
     assert body["allOrNone"] is False
     (record,) = body["records"]
     assert record["attributes"] == {"type": "Lead"}

@@ -58,7 +58,11 @@ async def salesforce(url, secret="SECRET123"):
     }
     settings = Destination.model_validate(given)
     made = open_salesforce(
-        "crm", settings, {"ann": Rep(name="Ann", ids={"crm": "005"})}, client_id="ID123", client_secret=secret
+        "crm",
+        settings,
+        {"ann": Rep(name="Ann", ids={"crm": "005000000000001"})},
+        client_id="ID123",
+        client_secret=secret,
     )
     yield made
     await made.close()

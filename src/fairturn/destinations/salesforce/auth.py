@@ -23,11 +23,12 @@ OURS = (".salesforce.com", ".force.com", ".salesforce.mil", ".sfcrmapps.cn")  # 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """`base`: where the data API answers. `org`: the 18-character id of the organisation."""
+    """`base`: where the data API answers. `org`, `user`: 18-character ids of the organisation and of whose it is."""
 
     token: str = field(repr=False)
     base: httpx2.URL
     org: str
+    user: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +118,7 @@ class Login:
                 f"Destination {self._name} is pinned to org {pinned}, but {self._credentials.url.host} "
                 f"answers for org {org}. Nothing was written. Correct url and credentials, or org"
             )
-        return Session(token, self._base(instance), org)
+        return Session(token, self._base(instance), org, user_of(identity))
 
     def _base(self, instance: str) -> httpx2.URL:
         """The address that the token answer names, if a token may go there."""
@@ -147,11 +148,20 @@ def spellings(secret: str) -> frozenset[bytes]:
 
 def org_of(identity: object) -> str | None:
     """The org's id in `https://login.salesforce.com/id/00D.../005...`, in its long form."""
+    return _after(identity, "id", "00D")
+
+
+def user_of(identity: object) -> str | None:
+    """The user's id in the same."""
+    org = urlsplit(identity).path.split("/")[2:3] if isinstance(identity, str) else []
+    return _after(identity, org[0], "005") if org else None
+
+
+def _after(identity: object, before: str, prefix: str) -> str | None:
     if not isinstance(identity, str):
         return None
-    parts = urlsplit(identity).path.split("/")
-    for before, part in pairwise(parts):
-        if before == "id" and part.startswith("00D"):
+    for one, part in pairwise(urlsplit(identity).path.split("/")):
+        if one == before and part.startswith(prefix):
             return answered_id(part)
     return None
 

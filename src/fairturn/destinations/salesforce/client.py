@@ -10,14 +10,16 @@ import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-import orjson
-
-from fairturn.destinations.http import NoAnswer, NotSent, Reply, exchange, open_client
-from fairturn.destinations.salesforce.auth import Credentials, Login, Session
+from fairturn.destinations.http import NoAnswer, NotSent, Reply, open_client
+from fairturn.destinations.salesforce.auth import Credentials, Login
 from fairturn.destinations.salesforce.decode import Reading, lacks_parent, names_nobody, read
-from fairturn.destinations.salesforce.encode import Encoder, Record, only_id_is_the_owners
-from fairturn.destinations.salesforce.limits import MAX_RECORDS, usage
-from fairturn.errors import DestinationError, LoginRefused, WrongOrg
+from fairturn.destinations.salesforce.describe import Shapes
+from fairturn.destinations.salesforce.directory import Directory, Named
+from fairturn.destinations.salesforce.encode import Encoder, Record, only_id_is_the_owners, payload
+from fairturn.destinations.salesforce.limits import MAX_RECORDS
+from fairturn.destinations.salesforce.lookup import Reader
+from fairturn.destinations.salesforce.wire import NO_RULES, Part, Run, Wire
+from fairturn.errors import LoginRefused, WrongOrg
 from fairturn.model import Answer, Batch, Later, LookUp, Outcome, Outgoing, Refused, Unknown, Written
 
 KEPT = 10_000  # account keys remembered as not being in the CRM
@@ -27,55 +29,65 @@ Drafted = tuple[Outgoing, Record]
 
 
 @dataclass(slots=True)
-class _Run:
+class _Run(Run):
     """One `write`: its time, its calls, and what each record came to."""
 
-    ends: float  # monotonic
-    calls: int = 0
     splits: int = 0  # further requests that may be spent on finding records that spoil one
     outcomes: dict[str, Outcome] = field(default_factory=dict)
     records: dict[str, Record] = field(default_factory=dict)
-    usage: tuple[int, int] | None = None
-
-    def left(self) -> float:
-        return self.ends - asyncio.get_running_loop().time()
 
 
 class Salesforce:
     """Implements ports.Destination. No secret of it appears in an error, a log line or a repr."""
 
     def __init__(
-        self, credentials: Credentials, encoder: Encoder, *, name: str, version: str, timeout: float, slots: int = 4
+        self,
+        credentials: Credentials,
+        encoder: Encoder,
+        *,
+        name: str,
+        version: str,
+        timeout: float,
+        slots: int = 4,
+        wanted: Iterable[Named] = (),
     ) -> None:
         self._client = open_client(timeout=timeout, allow_private=credentials.allow_private, connections=slots + 2)
-        self._login = Login(self._client, credentials, name)
+        self._wire = Wire(self._client, Login(self._client, credentials, name), name=name, version=version)
+        self._directory = Directory(self._wire, name, wanted)
+        self._shapes = Shapes(self._wire, name)
+        self._reader = Reader(self._wire, self._directory, self._shapes, encoder, name)
         self._encoder = encoder
         self._name = name
-        self._path = f"/services/data/v{version.removeprefix('v')}/composite/sobjects"
         self._timeout = timeout
-        self._org: str | None = None
         self._missing: dict[str, float] = {}  # an account's id or key -> when to try it again
 
     def __repr__(self) -> str:
         return f"Salesforce({self._name!r})"
 
     async def org(self) -> str:
-        """The 18-character id of the org that answers."""
-        return (await self._session(self._timeout)).org
+        """The 18-character id of the org that answers; whom the settings name there is found at the same time."""
+        run = Run.of(self._timeout)
+        session = await self._wire.session(run)
+        await self._directory.load(run)
+        return session.org
 
-    async def look_up(self, emails: Sequence[str], seconds: float) -> LookUp:  # noqa: ARG002
-        raise DestinationError("look-ups are not built yet")
+    async def look_up(self, emails: Sequence[str], seconds: float) -> LookUp:
+        run = Run.of(min(seconds, self._timeout))
+        people = await self._reader.look_up(run, emails)
+        used, most = run.usage or (None, None)
+        return LookUp(people, calls=run.calls, quota_used=used, quota_max=most)
 
     async def close(self) -> None:
         await self._client.aclose()
 
     def draft(self, records: Sequence[Outgoing]) -> Mapping[str, Record | Refused]:
-        return {record.key: self._encoder.draft(record) for record in records}
+        return {record.key: self._encoder.draft(record, self._directory.known) for record in records}
 
     async def write(self, batch: Batch) -> Answer:
         """Within the request time-out, login included. Raises DestinationError only before anything was sent."""
         run = _Run(asyncio.get_running_loop().time() + self._timeout)
-        await self._session(run.left())
+        await self._wire.session(run)
+        await self._directory.load(run, [name for record in batch.records for name in self._encoder.names(record)])
         drafted: list[Drafted] = []
         for outgoing, draft in zip(batch.records, self.draft(batch.records).values(), strict=True):
             if isinstance(draft, Refused):
@@ -134,48 +146,19 @@ class Salesforce:
     async def _send(self, run: _Run, drafted: Sequence[Drafted]) -> Reading:
         """A request, and once more after a renewed login. Whatever happens, every record gets an outcome."""
         sent = [outgoing for outgoing, _ in drafted]
-        session: Session | None = None
-        reading = Reading("rows")
-        for _ in range(2):
-            try:
-                session = await self._session(run.left(), stale=session)
-                reading = read(await self._request(run, session, drafted), sent)
-            except NoAnswer as error:
-                return Reading("rows", tuple(Unknown(outgoing.key, str(error)) for outgoing in sent))
-            except (NotSent, LoginRefused, WrongOrg) as error:
-                kind = type(error).__name__
-                return Reading("rows", tuple(Later(o.key, None, "destination", kind, str(error)) for o in sent))
-            if reading.kind != "expired":
-                return reading
-        return Reading("rows", reading.outcomes)
+        try:
+            return read(await self._request(run, drafted), sent)
+        except NoAnswer as error:
+            return Reading("rows", tuple(Unknown(outgoing.key, str(error)) for outgoing in sent))
+        except (NotSent, LoginRefused, WrongOrg) as error:
+            kind = type(error).__name__
+            return Reading("rows", tuple(Later(o.key, None, "destination", kind, str(error)) for o in sent))
 
-    async def _request(self, run: _Run, session: Session, drafted: Sequence[Drafted]) -> Reply:
-        if run.left() <= 0:
-            raise NotSent(f"no time was left of the {self._timeout:.0f} s for this request")
-        request = self._client.build_request(
-            "PATCH",
-            session.base.copy_with(path=f"{self._path}/{self._encoder.sobject}/{self._encoder.external_id}"),
-            content=orjson.dumps(self._encoder.payload(drafted)),
-            headers={
-                "Authorization": f"Bearer {session.token}",
-                "Content-Type": "application/json; charset=UTF-8",
-                "Accept": "application/json",
-                # Absent means TRUE: the org's assignment rules would replace the owner that we send.
-                "Sforce-Auto-Assign": "FALSE",
-            },
-        )
-        run.calls += 1
-        reply = await exchange(self._client, request, run.left())
-        run.usage = usage(reply.headers.get("sforce-limit-info")) or run.usage
-        return replace(reply, body=self._login.clean(reply.body, session))
-
-    async def _session(self, seconds: float, stale: Session | None = None) -> Session:
-        session = await self._login.session(seconds, stale)
-        if self._org is None:
-            self._org = session.org
-        if session.org != self._org:
-            raise WrongOrg(f"Destination {self._name} wrote to org {self._org}, and now org {session.org} answers")
-        return session
+    async def _request(self, run: _Run, drafted: Sequence[Drafted]) -> Reply:
+        path = self._wire.path(f"composite/sobjects/{self._encoder.sobject}/{self._encoder.external_id}")
+        key = self._encoder.external_id
+        rows = [(self._encoder.sobject, {key: outgoing.key, **record}) for outgoing, record in drafted]
+        return await self._wire.send(run, Part("PATCH", path, payload(rows), NO_RULES))
 
     def _is_missing(self, record: Record, now: float) -> bool:
         return self._missing.get(self._encoder.account_of(record) or "", 0.0) > now

@@ -7,7 +7,7 @@ https://developer.salesforce.com/docs/platform/api-rest/guide/dome-query.html
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -17,12 +17,9 @@ from fairturn.config import Destination as Settings
 from fairturn.desk import Found
 from fairturn.destinations.http import Reply, base_of, exchange, open_client
 from fairturn.destinations.salesforce.auth import Credentials, Login, Session
+from fairturn.destinations.salesforce.soql import chunks, literal
 from fairturn.errors import DestinationError
 
-LONGEST = (
-    6000  # characters of a query as it travels; Salesforce answers 414 or 431 from 16,384 bytes of URI and headers
-)
-AT_ONCE = 200  # values of one query
 TRIES = 4  # of a request that met an outage or a limit of requests at once
 WORDS = 300  # characters of the CRM's own words that an error repeats
 
@@ -100,27 +97,6 @@ def open_inspect(name: str, settings: Settings, *, client_id: str, client_secret
     url = base_of(settings.url, f"destinations.{name}.url", allow_private=settings.allow_private)
     credentials = Credentials(url, client_id, client_secret, settings.org, settings.allow_private)
     return SalesforceInspect(credentials, settings, name=name)
-
-
-def literal(text: str) -> str:
-    """A SOQL string. Addresses come from strangers: nothing in one can end the string."""
-    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
-    return "'" + "".join(char if char.isprintable() else " " for char in escaped) + "'"
-
-
-def chunks(values: Sequence[str]) -> Iterator[list[str]]:
-    """In order, each few enough for one query's address."""
-    part: list[str] = []
-    length = 0
-    for value in dict.fromkeys(values):
-        size = len(quote(literal(value), safe="")) + 3
-        if part and (length + size > LONGEST or len(part) == AT_ONCE):
-            yield part
-            part, length = [], 0
-        part.append(value)
-        length += size
-    if part:
-        yield part
 
 
 def parsed(reply: Reply, name: str) -> dict[str, Any]:
