@@ -183,8 +183,9 @@ class Control:
     async def begin_writer(self, request: Request) -> Response:
         """`{"every": 5, "records": 3, "to": ["Ann"], "times": 10, "seed": 7}`; `fields` instead of owners edits."""
         sim = self.sim
-        wanted = hands.habit(sim.org, await _body(request))
-        sim.hands.begin(sim.clock, lambda: sim.org, sim.evidence, wanted)
+        wanted = hands.habit(sim.org, await _body(request), sim.hands.begun + 1)
+        place = hands.Place(sim.org, sim.locks, sim.clock, sim.evidence, sim.switches.lock_timeout)
+        sim.hands.begin(place, wanted)
         return await self.second_writer(request)
 
     async def stop_writers(self, request: Request) -> Response:

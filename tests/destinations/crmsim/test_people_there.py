@@ -84,6 +84,21 @@ def test_somebody_else_moves_owners_meanwhile(crm, person):
     assert wrong.status_code == 400
 
 
+def test_somebody_elses_save_waits_for_the_row(crm, person):
+    """Or a save that comes during ours would be lost under it."""
+    crm.rows(person("a", OwnerId=crm.ids["Ann"]))
+    crm.sim("/switches", {"lock_timeout": 600})
+    crm.fault("slow", nth=[1], seconds=600)
+    ours = crm.later(crm.rows, person("a", OwnerId=crm.ids["Ann"], Title="x"))
+    crm.wait(resting=1)
+    crm.sim("/second-writer", {"every": 0.1, "to": ["Bob"], "times": 1})
+    crm.wait(lock_waiting=1)
+    crm.sim("/release", {})
+    assert ours.result()[0]["success"]
+    crm.wait(hand_turns=1)
+    assert crm.record()["OwnerId"] == crm.ids["Bob"]
+
+
 def test_who_the_org_is_and_what_it_runs(crm):
     crm.sim("/seed", {"users": [{"name": "Sam Box", "email": "sam@x.test.invalid", "username": "sam@x.test.box"}]})
     [org] = ask(crm, "SELECT Id, IsSandbox, Name, InstanceName FROM Organization")
