@@ -145,6 +145,32 @@ def test_texts_lose_the_white_space_around_them(crm, person):
     assert crm.record()["Title"] == " CEO"
 
 
+def test_a_key_is_trimmed_like_any_text(crm, person):
+    crm.rows(person("a"))
+    assert crm.rows(person(" a "))[0]["created"] is False
+    assert crm.sim("/records/Lead")["total"] == 1
+
+
+def test_a_number_that_is_no_int(crm, person):
+    answer = crm.upsert(person("a", NumberOfEmployees=3_000_000_000))
+    assert (answer.status_code, answer.json()[0]["errorCode"]) == (400, "JSON_PARSER_ERROR")
+
+
+@pytest.mark.parametrize(
+    ("seed", "words"),
+    [
+        ({"users": [{}]}, "users[0]: needs a name"),
+        ({"queues": [{"name": "Q", "objects": "Lead"}]}, "queues[0]: objects is a list"),
+        ({"validation_rules": [{"name": "a", "when": "Phone = null"}]}, "needs message"),
+        ({"validation_rules": [{"name": "a", "when": "Shoe = 1", "message": "m"}]}, "No such column 'Shoe'"),
+        ({"record_types": [{"object": "User", "name": "x"}]}, "object 'User' has none"),
+    ],
+)
+def test_a_seed_that_cannot_be_says_where(crm, seed, words):
+    answer = crm.http.post("/__sim__/seed", json=seed)
+    assert (answer.status_code, words in answer.json()["error"]) == (400, True)
+
+
 @pytest.mark.parametrize(
     ("sent", "kept"),
     [

@@ -26,7 +26,10 @@ def test_three_hundred_people_in_one_call(crm):
         )
         assert (row["Owner"]["Type"], row["Owner"]["IsActive"], row["IsConverted"]) == (holder, active, False)
     gone = by_kind["converted"]
-    [row] = ask(crm, f"SELECT IsConverted, ConvertedContactId FROM Lead WHERE Id = '{gone['lead']}'")
+    [row] = ask(
+        crm,
+        f"SELECT IsConverted, ConvertedContactId, ConvertedContact.Owner.Name FROM Lead WHERE Id = '{gone['lead']}'",
+    )
     assert (row["IsConverted"], row["ConvertedContactId"]) == (True, gone["contact"])
     [row] = ask(crm, f"SELECT Account.Name, Owner.Name FROM Contact WHERE Email = '{gone['email'].upper()}'")
     assert row["Account"]["Name"]

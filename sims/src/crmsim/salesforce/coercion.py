@@ -46,9 +46,12 @@ def _number(field: Field, value: Any) -> float | int:
     try:
         if isinstance(value, bool) or not isinstance(value, (int, float, str)):
             raise ValueError
-        return int(value) if field.kind == "int" and not isinstance(value, float) else float(value)
+        number = int(value) if field.kind == "int" and not isinstance(value, float) else float(value)
     except ValueError:
         raise WrongType(_cannot(field.kind, value)) from None
+    if field.kind == "int" and not -(2**31) <= number < 2**31:
+        raise WrongType(f"Numeric value ({value}) out of range of int")
+    return number
 
 
 def _moment(field: Field, value: str) -> str:

@@ -71,7 +71,7 @@ def resolve(org: Org, switches: Switches, job: Job, rows: Sequence[Row], stamp: 
 def _resolve(org: Org, switches: Switches, job: Job, row: Row, stamp: Stamp) -> Intent:
     sobject, key = row.sobject, None
     try:
-        key = _key(job, row)
+        key = _key(switches, job, row)
         if job.verb == "delete":
             return _deletion(switches, job, sobject, key, org)
         values = _values(org, switches, job, row, stamp)
@@ -101,12 +101,14 @@ def _deletion(switches: Switches, job: Job, sobject: Sobject, key: str | None, o
     return Intent(sobject, key, record.id, {"IsDeleted": True}, _parents(switches, sobject, record, record.values))
 
 
-def _key(job: Job, row: Row) -> str | None:
+def _key(switches: Switches, job: Job, row: Row) -> str | None:
     """The row's own key value. A row without one is refused, but an upsert by Id may insert."""
     if job.verb == "create":
         return None
     name = job.key_name
     value = next((value for item, value in row.raw.items() if item.lower() == name.lower()), None)
+    if switches.trim_text and isinstance(value, str):
+        value = value.strip()
     if value in (None, ""):
         if job.verb == "update":
             raise Refused("MISSING_ARGUMENT", "Id not specified in an update call")

@@ -30,7 +30,7 @@ def _system() -> list[Field]:
     ]
 
 
-def _person(*, owners: tuple[str, ...], email_label: str) -> list[Field]:
+def _person(name: str, *, owners: tuple[str, ...], email_label: str) -> list[Field]:
     return [
         Field("LastName", length=80, label="Last Name", required=True),
         Field("FirstName", length=40, label="First Name"),
@@ -44,7 +44,15 @@ def _person(*, owners: tuple[str, ...], email_label: str) -> list[Field]:
         Field("Description", "textarea", 32000),
         Field("HasOptedOutOfEmail", "boolean", label="Email Opt Out", default=False),
         Field("DoNotCall", "boolean", label="Do Not Call", default=False),
-        Field("MasterRecordId", "reference", 18, "Master Record ID", writable=False, targets=("Lead", "Contact")),
+        Field(
+            "MasterRecordId",
+            "reference",
+            18,
+            "Master Record ID",
+            writable=False,
+            targets=(name,),
+            relationship="MasterRecord",
+        ),
         RECORD_TYPE,
         Field("OwnerId", "reference", 18, "Owner ID", targets=owners, relationship="Owner"),
         Field("Fairturn_Id__c", label="Fairturn Id", external_id=True, unique=True),
@@ -91,11 +99,15 @@ def _lead() -> Sobject:
         Field("IsUnreadByOwner", "boolean", label="Unread By Owner", default=True),
         Field("ConvertedDate", "date", label="Converted Date", writable=False),
         Field("IsConverted", "boolean", label="Converted", writable=False, default=False),
-        Field("ConvertedAccountId", "reference", 18, writable=False, targets=("Account",)),
-        Field("ConvertedContactId", "reference", 18, writable=False, targets=("Contact",)),
+        Field(
+            "ConvertedAccountId", "reference", 18, writable=False, targets=("Account",), relationship="ConvertedAccount"
+        ),
+        Field(
+            "ConvertedContactId", "reference", 18, writable=False, targets=("Contact",), relationship="ConvertedContact"
+        ),
         Field("ConvertedOpportunityId", "reference", 18, writable=False, targets=("Opportunity",)),
     ]
-    for item in [*_system(), *_person(owners=("Group", "User"), email_label="Email"), *_address(), *own]:
+    for item in [*_system(), *_person("Lead", owners=("Group", "User"), email_label="Email"), *_address(), *own]:
         lead.add(item)
     lead.add(LEAD_ACCOUNT, locks=True)
     return lead
@@ -103,7 +115,7 @@ def _lead() -> Sobject:
 
 def _contact() -> Sobject:
     contact = Sobject("Contact", "003")
-    for item in [*_system(), *_person(owners=("User",), email_label="Email"), *_address("Mailing")]:
+    for item in [*_system(), *_person("Contact", owners=("User",), email_label="Email"), *_address("Mailing")]:
         contact.add(item)
     contact.add(
         Field("AccountId", "reference", 18, "Account ID", targets=("Account",), relationship="Account"), locks=True

@@ -70,9 +70,15 @@ def _organize(org: Org, entry: Mapping[str, Any]) -> None:
         person(org, "Organization", ORGANIZATION | dict(entry), "organization")
 
 
+def _name(entry: Mapping[str, Any], where: str) -> str:
+    if not entry.get("name"):
+        raise ValueError(f"{where}: needs a name")
+    return str(entry["name"])
+
+
 def _user(org: Org, entry: Mapping[str, Any], where: str) -> Record:
     """`email` may end in `.invalid`, as a sandbox's do after a refresh; `username` is the e-mail unless it is given."""
-    email, (first, _, last) = entry.get("email"), str(entry["name"]).rpartition(" ")
+    email, (first, _, last) = entry.get("email"), _name(entry, where).rpartition(" ")
     values = {
         "Name": entry["name"], "FirstName": first or None, "LastName": last, "Email": email,
         "Username": entry.get("username", email), "Alias": str(entry["name"])[:8], "UserType": "Standard",
@@ -83,11 +89,14 @@ def _user(org: Org, entry: Mapping[str, Any], where: str) -> Record:
 
 def _queue(org: Org, entry: Mapping[str, Any], where: str) -> Record:
     """`objects`: what the queue may own, Leads unless told."""
-    values = {"Name": entry["name"], "DeveloperName": entry["name"].replace(" ", "_"), "Type": "Queue"}
+    name, objects = _name(entry, where), entry.get("objects", ["Lead"])
+    if not isinstance(objects, list):
+        raise ValueError(f"{where}: objects is a list, such as ['Lead']")
+    values = {"Name": name, "DeveloperName": name.replace(" ", "_"), "Type": "Queue"}
     record = person(org, "Group", ({"Id": entry["id"]} if "id" in entry else {}) | values, where)
-    for name in entry.get("objects", ["Lead"]):
-        org.queue_objects.add((record.id18, name))
-        org.plain("QueueSobject", {"QueueId": record.id18, "SobjectType": name})
+    for kind in objects:
+        org.queue_objects.add((record.id18, kind))
+        org.plain("QueueSobject", {"QueueId": record.id18, "SobjectType": kind})
     return record
 
 
@@ -120,6 +129,9 @@ def _validation_rule(org: Org, entry: Mapping[str, Any]) -> dict[str, Any]:
     sobject = org.sobject(str(entry.get("object", "Lead")))
     if sobject is None:
         raise ValueError(f"validation rule {entry.get('name')!r}: no object {entry.get('object')!r}")
+    missing = {"name", "when", "message"} - set(entry)
+    if missing:
+        raise ValueError(f"validation rule {entry.get('name')!r}: needs {', '.join(sorted(missing))}")
     rule = ValidationRule(
         str(entry["name"]), sobject.name, selection.predicate(org, sobject, str(entry["when"])), str(entry["message"]),
         str(entry.get("field", "")), bool(entry.get("active", True)),
