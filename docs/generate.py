@@ -5,12 +5,15 @@ from __future__ import annotations
 import ast
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
 import typer.main
 
+from crmsim import fidelity
+from crmsim.hubspot import switches as hubspot_switches
+from crmsim.salesforce import switches as salesforce_switches
 from fairturn import config
 from fairturn.cli import app
 
@@ -255,11 +258,74 @@ def fields_table(heading: str, words: str, fields: dict[str, Any]) -> list[str]:
     return [f"## {heading}", "", words, "", "| field | type |", "| --- | --- |", *rows, ""]
 
 
+# --- simulators --------------------------------------------------------------------------------------------------
+
+
+def simulators_page() -> str:
+    """What crmsim does and what it rests on, from the tables beside its code; its switches with their defaults."""
+    lines = ["# The simulators", "", NOTE]
+    lines += [
+        "`crmsim` is a simulated Salesforce and a simulated HubSpot in one process.",
+        "[Its page](../../sims/README.md) says how to start it, fill it and break it; this one what it does, where that",
+        "is known from, and what is a switch.",
+        "",
+        "| word | what a behaviour rests on |",
+        "| --- | --- |",
+        *(f"| {word} | {meaning} |" for word, meaning in fidelity.CONFIDENCES.items()),
+        "",
+    ]
+    for name, groups, module in (
+        ("Salesforce", fidelity.SALESFORCE, salesforce_switches),
+        ("HubSpot", fidelity.HUBSPOT, hubspot_switches),
+    ):
+        lines += [f"## {name}", "", counted(groups), ""]
+        for group, behaviours in groups.items():
+            lines += [
+                f"### {name}: {group.lower()}",
+                "",
+                "| behaviour | rests on | | switch |",
+                "| --- | --- | --- | --- |",
+            ]
+            lines += [behaviour_row(item) for item in behaviours]
+            lines += [""]
+        lines += [f"### {name}: switches", "", *switches_table(Path(str(module.__file__)))]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def counted(groups: Mapping[str, tuple[fidelity.Behaviour, ...]]) -> str:
+    found = [item.confidence for behaviours in groups.values() for item in behaviours]
+    numbers = ", ".join(f"{found.count(word)} {word}" for word in fidelity.CONFIDENCES)
+    return f"{len(found)} behaviours: {numbers}."
+
+
+def behaviour_row(item: fidelity.Behaviour) -> str:
+    names = [name.strip() for name in (item.switch or "").split(",")]
+    switches = ", ".join(f"`{name}`" for name in names if name)
+    return f"| {escape(item.name)} | {escape(item.source)} | {item.confidence} | {switches} |"
+
+
+def switches_table(path: Path) -> list[str]:
+    """The fields of the class Switches, with the comment beside each."""
+    source = path.read_text(encoding="utf-8")
+    [node] = [one for one in ast.parse(source).body if isinstance(one, ast.ClassDef) and one.name == "Switches"]
+    lines = ["| switch | default | meaning |", "| --- | --- | --- |"]
+    for field in node.body:
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and field.value is not None:
+            default = ast.unparse(field.value).replace("'", '"').replace("()", "[]")
+            given = {"True": "true", "False": "false"}.get(default, default)
+            lines.append(f"| `{field.target.id}` | `{given}` | {escape(comment_of(field, source.splitlines()))} |")
+    return [*lines, ""]
+
+
 # --- all of them -------------------------------------------------------------------------------------------------
 
 
 def pages() -> dict[Path, str]:
-    return {PAGES / "cli.md": cli_page(), PAGES / "config.md": config_page()}
+    return {
+        PAGES / "cli.md": cli_page(),
+        PAGES / "config.md": config_page(),
+        PAGES / "simulators.md": simulators_page(),
+    }
 
 
 def main() -> int:

@@ -17,7 +17,7 @@ def generator():
     return module
 
 
-@pytest.mark.parametrize("page", ["cli.md", "config.md"])
+@pytest.mark.parametrize("page", ["cli.md", "config.md", "simulators.md"])
 def test_the_committed_page_is_the_generated_one(page, monkeypatch):
     monkeypatch.setenv("LOGNAME", "somebody")  # whose machine wrote it must not show
     (text,) = [text for path, text in generator().pages().items() if path.name == page]
