@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import Literal, Protocol
 
 from fairturn.decide.pool import Entry, PoolFacts
 from fairturn.ports import PoolShape, RouteStep
@@ -166,5 +166,31 @@ class Inspect(Protocol):
 
     async def find(self, keys: Sequence[str], emails: Sequence[str]) -> Sequence[Found]:
         """Every record that bears one of our external ids, or one of these addresses, deleted ones aside."""
+
+    async def close(self) -> None: ...
+
+
+Severity = Literal["error", "warning", "ok"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that a CRM was asked about before it is relied on."""
+
+    severity: Severity
+    destination: str
+    subject: str  # login, Lead.Rating, rep ann, queue Competitors ...
+    sentence: str
+    remedy: str = ""  # what to do, and where to click
+
+
+class Survey(Protocol):
+    """A CRM that can be asked, as the integration's user, whether the settings would work there."""
+
+    async def survey(self, *, probe: bool) -> Sequence[Finding]:
+        """Reads only. probe: makes one record of its own, gives it away, updates it, and deletes it.
+
+        Never raises for what the CRM says or for one that does not answer: that is a finding.
+        """
 
     async def close(self) -> None: ...

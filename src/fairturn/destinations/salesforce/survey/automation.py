@@ -12,7 +12,7 @@ from fairturn.destinations.salesforce.wire import Part, Run, Wire, parsed
 from fairturn.destinations.surveying import Notes
 
 VALIDATION: Final = ("ValidationName", "ErrorMessage", "ErrorDisplayField")
-PASS: Final = (
+EXEMPT: Final = (
     "Let the integration user pass (a custom permission in the rule's condition), or give what it asks for a value "
     "in the map"
 )
@@ -31,8 +31,8 @@ async def judge_automation(notes: Notes, wire: Wire, run: Run, objects: Sequence
     for row in _rows(notes, "assignment rules", assignment):
         notes.warning(
             f"assignment rule {row.get('Name')}",
-            f"is active on {row.get('SobjectType')}: Fairturn's writes go past it (Sforce-Auto-Assign: FALSE), it still "
-            "gives away what others write",
+            f"is active on {row.get('SobjectType')}: Fairturn's writes go past it (Sforce-Auto-Assign: FALSE), and it "
+            "still gives away what others write",
         )
     for row in _rows(notes, "duplicate rules", duplicates):
         notes.warning(
@@ -45,7 +45,7 @@ async def judge_automation(notes: Notes, wire: Wire, run: Run, objects: Sequence
         for row in _rows(notes, f"validation rules of {name}", await _validation(wire, run, name)):
             field = f" (at {row['ErrorDisplayField']})" if row.get("ErrorDisplayField") else ""
             sentence = f'is active on {name} and refuses what breaks it: "{row.get("ErrorMessage")}"{field}'
-            notes.warning(f"validation rule {row.get('ValidationName')}", sentence, PASS)
+            notes.warning(f"validation rule {row.get('ValidationName')}", sentence, EXEMPT)
 
 
 async def _validation(wire: Wire, run: Run, sobject: str) -> list[dict[str, Any]] | Problem:

@@ -195,8 +195,8 @@ def judge_required(notes: Notes, on: Surveyed, mapping: Mapping[str, MapTo], our
         way = named.get(lower)
         if way is None:
             remedy = f'Add {one.name} = {{ value = "..." }} to the map, or make it optional: {on.manager(one.name)}'
-            notes.error(on.subject(one.name), f"is required, and nothing fills it: every new {on.object.name} is refused",
-                        remedy)  # fmt: skip
+            sentence = f"is required, and nothing fills it: every new {on.object.name} is refused"
+            notes.error(on.subject(one.name), sentence, remedy)
         elif way.field is not None and way.default is None and lower not in CHECKED:
             sentence = f"is required, and a lead without {way.field} has none"
             notes.warning(on.subject(one.name), sentence, "Give it a default in the map")

@@ -1,0 +1,48 @@
+"""The CRMs of the settings, each ready to be asked whether the settings would work there."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+
+from fairturn.config import Settings
+from fairturn.desk import Finding, Severity, Survey
+from fairturn.destinations.salesforce.survey import open_survey as open_salesforce_survey
+from fairturn.errors import ConfigError, DestinationError
+from fairturn.operate.secrets import secret
+
+
+@asynccontextmanager
+async def surveys(
+    settings: Settings, env: Mapping[str, str]
+) -> AsyncIterator[tuple[Mapping[str, Survey], tuple[Finding, ...]]]:
+    """Those that can be asked, also in shadow mode; and a finding for each of the others."""
+    able: dict[str, Survey] = {}
+    silent: list[Finding] = []
+    async with AsyncExitStack() as stack:
+        for name, mine in settings.destinations.items():
+            if mine.type == "console":
+                silent.append(Finding("ok", name, "console", "keeps nothing, so there is nothing to ask"))
+                continue
+            try:
+                able[name] = crm = open_survey(name, settings, env)
+            except (ConfigError, DestinationError) as error:
+                # In shadow no secret is needed to run, and nobody can be asked without one.
+                why = error.faults[0].message if isinstance(error, ConfigError) else str(error)
+                remedy = error.faults[0].remedy if isinstance(error, ConfigError) else "Correct url"
+                severity: Severity = "warning" if mine.mode == "shadow" else "error"
+                silent.append(Finding(severity, name, "login", f"it cannot be asked: {why}", remedy))
+                continue
+            stack.push_async_callback(crm.close)
+        yield able, tuple(silent)
+
+
+def open_survey(name: str, settings: Settings, env: Mapping[str, str]) -> Survey:
+    """Raises ConfigError for a secret that is missing, DestinationError for a URL that will not do."""
+    mine = settings.destinations[name]
+    return open_salesforce_survey(
+        name,
+        settings,
+        client_id=secret(mine.client_id or "", env),
+        client_secret=secret(mine.client_secret or "", env),
+    )
