@@ -78,6 +78,18 @@ def test_what_may_be_seen_but_not_edited(crm, person):
     )
 
 
+def test_what_the_api_user_has_no_right_to(crm, person):
+    [row] = crm.rows(person("a"))
+    crm.sim("/switches", {"hidden_objects": ["Contact"], "may_transfer": False, "may_delete": False})
+    asked = crm.call("GET", "query", params={"q": "SELECT Id FROM Contact"})
+    assert (asked.status_code, asked.json()[0]["errorCode"]) == (400, "INVALID_TYPE")
+    assert crm.call("GET", "sobjects/Contact/describe").status_code == 404
+    assert refusal(crm.rows(person("a", OwnerId=crm.ids["Ann"])))[0] == "INSUFFICIENT_ACCESS_OR_READONLY"
+    gone = crm.call("DELETE", f"sobjects/Lead/{row['id']}").json()
+    assert gone[0]["errorCode"] == "INSUFFICIENT_ACCESS_OR_READONLY"
+    assert crm.sim("/records/Contact")["total"] == 0
+
+
 def test_requests_that_run_long_fill_the_slots(crm, person):
     """Only those of 20 seconds and more are counted."""
     crm.sim("/switches", {"concurrent_limit": 1, "long_request": 0.5})

@@ -47,7 +47,7 @@ class Exchange:
 
     def sobject(self, name: str) -> Sobject:
         found = self.sim.org.sobject(name)
-        if found is None:
+        if found is None or found.name in self.sim.switches.hidden_objects:
             raise ApiError(404, "NOT_FOUND", "The requested resource does not exist")
         self.entry.object = found.name
         return found

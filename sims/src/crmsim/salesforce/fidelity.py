@@ -101,6 +101,24 @@ OWNERS: tuple[tuple[str, str, str, str | None], ...] = (
         "sharing_error",
     ),
     (
+        "An object without the right to read is an unknown one",
+        "Salesforce Help: object permissions",
+        "documented",
+        "hidden_objects",
+    ),
+    (
+        "A record cannot be given away without the right to",
+        "Salesforce Help: transfer records",
+        "reported",
+        "may_transfer",
+    ),
+    (
+        "A record cannot be deleted without the right to",
+        "Salesforce Help: object permissions",
+        "reported",
+        "may_delete",
+    ),
+    (
         "An upsert whose key is taken by what it cannot see: <unknown> duplicates value on <unknown>",
         "clients' reports",
         "reported",

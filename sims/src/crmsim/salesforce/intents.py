@@ -95,6 +95,8 @@ def _resolve(org: Org, switches: Switches, job: Job, row: Row, stamp: Stamp) -> 
 
 def _deletion(switches: Switches, job: Job, sobject: Sobject, key: str | None, org: Org) -> Intent:
     """Into the bin: converted leads too; it locks what a write of the record would lock."""
+    if not switches.may_delete:
+        raise Refused("INSUFFICIENT_ACCESS_OR_READONLY", sharing.TEXTS["INSUFFICIENT_ACCESS_OR_READONLY"])
     record = _target(org, switches, job, sobject, key)
     if record is None or record.deleted:
         raise Refused("ENTITY_IS_DELETED", "entity is deleted")

@@ -45,6 +45,7 @@ def check(org: Org, look: Look, sobject: Sobject, record: Record | None, values:
         or _texts(look.switches, sobject, values)
         or _placed(look.switches, sobject, record, values)
         or _references(org, sobject, record, values)
+        or _kept(look.switches, record, values)
         or _left_behind(org, look.switches, record, values)
         or _validated(org, look, sobject, record, values)
         or _unique(org, look, sobject, record, values)
@@ -148,6 +149,13 @@ def _owner(org: Org, sobject: Sobject, record: Record | None, owner: Record) -> 
     if owner.sobject.name == "User" and not owner.values.get("IsActive"):
         return _inactive(sobject, owner)
     return None
+
+
+def _kept(switches: Switches, record: Record | None, values: Fields) -> RowError | None:
+    """Without the right to transfer, a record stays with its owner."""
+    if switches.may_transfer or record is None or values.get("OwnerId") in (None, record.values.get("OwnerId")):
+        return None
+    return RowError("INSUFFICIENT_ACCESS_OR_READONLY", sharing.TEXTS["INSUFFICIENT_ACCESS_OR_READONLY"])
 
 
 def _inactive(sobject: Sobject, owner: Record) -> RowError:

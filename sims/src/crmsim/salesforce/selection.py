@@ -62,7 +62,8 @@ def predicate(org: Org, sobject: Sobject, text: str) -> Test:
 def run(org: Org, query: Query, sight: Sight) -> list[Record]:
     """Raises Trouble."""
     sobject = org.sobject(query.object)
-    if sobject is None or sobject.tooling != sight.tooling:
+    hidden = query.object.lower() in map(str.lower, sight.look.switches.hidden_objects)
+    if sobject is None or hidden or sobject.tooling != sight.tooling:
         message = f"sObject type '{query.object}' is not supported." + HINT.format(what="object", where="entity")
         raise Trouble("INVALID_TYPE", message, query.at.get(query.object, 0))
     for name in query.fields:

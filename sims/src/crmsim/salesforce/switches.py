@@ -39,6 +39,9 @@ class Switches:
     storage_full: bool = False  # no record can be created
     sharing: str = "view_all"  # "private": the API user sees only Leads and Contacts it owns; "read_only": edits those
     sharing_error: str = "INSUFFICIENT_ACCESS_ON_CROSS_REFERENCE_ENTITY"  # of an update by id of what it cannot see
+    hidden_objects: tuple[str, ...] = ()  # `Contact`: the API user has no right to read it, and does not find it
+    may_transfer: bool = True  # off: the API user cannot give records to others
+    may_delete: bool = True
     automation_seconds: float = 0.0  # what triggers and flows cost for each Lead or Contact written
     automation_records: int = 0  # above so many in one transaction all of them fail; 0: no limit
     automation_error: str = "cpu"  # the limit's words: "cpu", "soql", "retries" or "flow"
