@@ -170,7 +170,7 @@ async def test_without_contacts_leads_are_told_and_it_is_said_once(org, crm):
     org.post("/seed", {"leads": [{"LastName": "x", "Company": "A", "Email": "x@acme.com"}]})
     destination = crm()
     refusal = [{"errorCode": "INVALID_TYPE", "message": "sObject type 'Contact' is not supported."}]
-    org.faults({"kind": "status", "status": 400, "body": refusal, "on": "data", "path": "query", "nth": [2]})
+    org.faults({"kind": "status", "status": 400, "body": refusal, "on": "part", "nth": [2]})
     with structlog.testing.capture_logs() as said:
         found = await destination.look_up(["x@acme.com"], ASK)
     assert [one.object_type for one in found.people] == ["Lead"]
