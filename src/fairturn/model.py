@@ -102,6 +102,7 @@ class Assigned:
     rep: str | None
     pool: str | None
     why: str
+    owner: Owner | None = None  # of a lead that is `owned`: who keeps it in the CRM
 
 
 # ---- the ledger -------------------------------------------------------------------------------------------------
@@ -320,5 +321,9 @@ class Existing:
     """What is known of a lead's person in one destination."""
 
     state: Literal["due", "answered", "unknown"]  # to be asked; asked; not answered in time: `why`
+    email: str  # casefolded, the address that is asked for
+    since: datetime
     people: tuple[Person, ...] = ()
     why: str | None = None
+    answered_at: datetime | None = None  # or given up
+    ours: Mapping[str, int] = field(default_factory=dict)  # our external id on one of the records -> its lead

@@ -66,7 +66,7 @@ class Taken:
 
     now: datetime  # PostgreSQL's
     events: tuple[Event, ...]
-    due: tuple[int, ...]  # leads whose wait_for ran out, locked
+    due: tuple[int, ...]  # leads whose wait is over, locked
     paused: Mapping[str, str]  # rep -> why
 
 
@@ -112,7 +112,10 @@ class LeadWrite:
     owned: bool = False  # ... of an owner too: assigned, parked or newly held
     owner_rule: bool = False  # assigned by an `owner` rule, outside any pool
     park: Mapping[str, str] | None = None  # destination -> queue
+    kept: bool = False  # its owner in the CRM keeps it: no destination is told of one
     ask: tuple[str, ...] = ()  # destinations to be asked whether they know the person; the lead waits for them
+    email: str | None = None  # that they are asked for, casefolded
+    settled: Mapping[str, str] = field(default_factory=dict)  # destination asked -> what came of it, in words
     adopt: Mapping[str, Person] = field(default_factory=dict)  # destination -> the record there that is written
     oldest_event_at: datetime | None = None  # of the events merged now
 
@@ -139,7 +142,7 @@ class RouteStep(Protocol):
     """One route transaction; rolled back when the block raises. Locks in this order: keys, leads, pools, changes."""
 
     async def take(self, limit: int, *, only: Sequence[bytes] | None = None, due: bool = False) -> Taken:
-        """Pending events, or just `only` of them; with `due` the leads whose wait_for ran out instead."""
+        """Pending events, or just `only` of them; with `due` the leads whose wait is over instead."""
 
     async def bind(self, keys: Sequence[Key], *, signals: bool = False) -> Bound: ...
 
@@ -169,6 +172,9 @@ class Router(Protocol):
     def step(self) -> AbstractAsyncContextManager[RouteStep]: ...
 
     async def quarantine(self, event: bytes, problem: str) -> None: ...
+
+    async def set_aside(self, lead: int, problem: str) -> None:
+        """A lead that a fault of ours keeps from going on, and the event that made it so: a person sees them."""
 
     async def pause(self, rep: str, reason: str) -> bool:
         """Take a rep out of every pool, with a row for a person. False when the rep was paused already."""

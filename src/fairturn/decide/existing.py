@@ -6,13 +6,17 @@ updated, and assigned like a new lead.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Literal
 
+from fairturn.config import Destination, Rule, Settings
 from fairturn.decide.users import bare, same_id
 from fairturn.model import Owner, Person
+
+# (destination, the rule that decided, the records there) -> which is written, and who keeps the lead
+ChoiceOf = Callable[[str, Rule | None, Sequence[Person]], "Choice"]
 
 LAST = datetime.max.replace(tzinfo=UTC)
 
@@ -81,3 +85,47 @@ def free(person: Person, policy: Policy) -> str | None:
     if status and status in {one.casefold() for one in policy.recycle_statuses}:
         return f"to be recycled from the status {person.status}"
     return None
+
+
+def policy_of(destination: Destination) -> Policy:
+    """HubSpot has contacts alone; who writes Contacts in Salesforce has them for everybody."""
+    two = destination.type == "salesforce" and destination.object != "Contact"
+    return Policy(
+        parked_owners=destination.parked_owners,
+        recycle_statuses=destination.recycle_statuses,
+        lead=destination.object,
+        contact="Contact" if two else None,
+    )
+
+
+def choice_rule(settings: Settings) -> ChoiceOf:
+    """By each destination's policy, and what the rule says of those who are there."""
+    policies = {name: policy_of(destination) for name, destination in settings.destinations.items()}
+
+    def choice_of(destination: str, rule: Rule | None, people: Sequence[Person]) -> Choice:
+        choice = choose(people, policies.get(destination, Policy()), rule.create if rule else "missing")
+        if choice.keeps is None or rule is None or rule.existing == "keep":
+            return choice
+        why = f"{choice.why.replace(' and keeps it', '')}, and rule {rule.id} assigns it all the same"
+        return replace(choice, keeps=None, why=why)
+
+    return choice_of
+
+
+def candidates(people: Sequence[Person], policy: Policy) -> tuple[Person, ...]:
+    """Those that any rule could choose."""
+    found = {
+        choice.record.record_id: choice.record
+        for choice in (choose(people, policy, "missing"), choose(people, policy, "always"))
+        if choice.record is not None
+    }
+    return tuple(found.values())
+
+
+def few(people: Sequence[Person], policy: Policy, most: int) -> tuple[Person, ...]:
+    """At most so many, and among them whom a rule could choose: info@acme.com may have a thousand Contacts."""
+    if len(people) <= most:
+        return tuple(people)
+    first = candidates(people, policy)
+    rest = sorted((one for one in people if one not in first), key=lambda one: (one.created_at or LAST, one.record_id))
+    return (*first, *rest)[:most]

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from fairturn.config import Rule, Settings
+from fairturn.config import Destination, Rule, Settings
+from fairturn.decide.asking import asked
+from fairturn.decide.existing import ChoiceOf, choice_rule
 from fairturn.decide.mapping import Mapper, compile_mapper
 from fairturn.decide.rules import RuleBook, compile_rules
 from fairturn.ports import PoolShape
@@ -20,6 +22,8 @@ class Plan:
     shapes: Mapping[str, PoolShape]
     by_id: Mapping[str, Rule]
     chains: Mapping[str, tuple[str, ...]]  # pool -> it and all it falls back to
+    asked: Mapping[str, Destination]  # that are asked whether a lead's person is there
+    choice_of: ChoiceOf  # what their answers mean
 
     def with_fallbacks(self, pools: Iterable[str]) -> list[str]:
         """The pools and all they fall back to, each before its fallback."""
@@ -63,6 +67,8 @@ def compile_plan(version: int, settings: Settings, flattener: Callable[[str], Ca
         shapes=shapes(settings),
         by_id={rule.id: rule for rule in settings.rules},
         chains=chains(settings),
+        asked=asked(settings),
+        choice_of=choice_rule(settings),
     )
 
 

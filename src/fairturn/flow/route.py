@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 
-from fairturn.decide.addresses import derived
-from fairturn.decide.drafts import Draft, from_lead, higher, must_wait, place
-from fairturn.decide.matching import Group, account_keys, group
-from fairturn.decide.merging import incoming, merge, plain
+from fairturn.decide.drafts import Draft, from_lead, higher
+from fairturn.decide.matching import Group, group
+from fairturn.decide.merging import incoming, merge
 from fairturn.flow import turns
+from fairturn.flow.judging import judge, known_of, same_people
 from fairturn.flow.plan import Plan
-from fairturn.flow.reading import Read, address, read
+from fairturn.flow.reading import Read, read
 from fairturn.flow.turns import GiveBack, take_turns
-from fairturn.model import Fields, FieldValue, Lead
+from fairturn.model import Lead
 from fairturn.ports import LeadWrite, Routed, RouteStep, Taken
 
 NOTED = 20  # marks kept of one event
@@ -24,14 +24,14 @@ NOTED = 20  # marks kept of one event
 class Sorted:
     """A batch, sorted by whose events they are."""
 
-    drafts: list[Draft]
-    events: dict[bytes, int]  # event -> lead
-    marks: dict[bytes, Sequence[str]]  # event -> what its mapping found odd
-    keys: dict[bytes, int]  # digest -> lead, where that is new
-    waiting: list[Read]  # signals of people not yet known
-    merges: dict[int, int]  # younger -> older
-    returns: list[GiveBack]
-    notes: list[tuple[str, str, str]]
+    drafts: list[Draft] = field(default_factory=list)
+    events: dict[bytes, int] = field(default_factory=dict)  # event -> lead
+    marks: dict[bytes, Sequence[str]] = field(default_factory=dict)  # event -> what its mapping found odd
+    keys: dict[bytes, int] = field(default_factory=dict)  # digest -> lead, where that is new
+    waiting: list[Read] = field(default_factory=list)  # signals of people not yet known
+    merges: dict[int, int] = field(default_factory=dict)  # younger -> older
+    returns: list[GiveBack] = field(default_factory=list)
+    notes: list[tuple[str, str, str]] = field(default_factory=list)
 
 
 async def route_events(step: RouteStep, plan: Plan, taken: Taken) -> int:
@@ -40,7 +40,7 @@ async def route_events(step: RouteStep, plan: Plan, taken: Taken) -> int:
     reads, problems = list(reading.reads), reading.problems
     leads = await _bind(step, plan, reads, problems)
     batch = await _sort(step, reads, leads)
-    await _judge(step, plan, batch.drafts, taken)
+    await judge(step, plan, batch.drafts, taken, await known_of(step, batch.drafts) if plan.asked else {})
     folds, held = await take_turns(step, plan, batch.drafts, batch.returns)
     drafts = batch.drafts + held
     expires = taken.now + timedelta(seconds=plan.settings.routing.signal_wait)
@@ -90,11 +90,25 @@ async def _bind(step: RouteStep, plan: Plan, reads: list[Read], problems: dict[b
 
 
 async def route_due(step: RouteStep, plan: Plan, taken: Taken) -> int:
-    """Leads whose wait_for ran out get their owner with what is known of them."""
-    drafts = [from_lead(lead) for lead in (await step.leads(taken.due)).values()]
-    await _judge(step, plan, drafts, taken)
-    await _turn_and_write(step, plan, drafts, ())
-    return len(drafts)
+    """Leads whose wait is over get their owner with what is known of them, and of their persons in the CRMs.
+
+    Addresses of one record there are one person: their leads meet, as over any other key.
+    """
+    stored = dict(await step.leads(taken.due))
+    known = await known_of(step, map(from_lead, stored.values()))
+    keys, bound = same_people(plan, stored, known)
+    batch = Sorted()
+    crm = [key for mine in keys for key in mine if key.digest not in bound]
+    bound |= dict((await step.bind(crm)).leads) if crm else {}
+    if others := sorted(set(bound.values()) - stored.keys()):
+        stored |= await step.leads(others)
+    for g in group(keys, bound):
+        draft = await _known(step, batch, g, stored)
+        batch.drafts.append(draft)
+        batch.keys |= {key.digest: draft.id for key in g.keys if key in crm and bound.get(key.digest) != draft.id}
+    await judge(step, plan, batch.drafts, taken, known, answers=True)
+    await _turn_and_write(step, plan, batch)
+    return len(taken.due)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +125,7 @@ async def route_held(
 ) -> Served:
     """A turn for the held leads of these pools alone: somebody is back."""
     known = [pool for pool in pools if pool in plan.shapes]
-    looked = await _turn_and_write(step, plan, [], known, behind=behind)
+    looked = await _turn_and_write(step, plan, Sorted(), known, behind)
     by_pool: dict[str, list[Draft]] = {}
     for draft in looked:
         if draft.before is not None and draft.before.pool in known:
@@ -130,28 +144,30 @@ async def route_again(step: RouteStep, plan: Plan, lead: int, rep: str, reason: 
         return False
     back = GiveBack(draft.pool, rep, lead, reason)
     draft.status, draft.rep, draft.values = "routing", None, turns.values_of(plan, draft)
-    await _turn_and_write(step, plan, [draft], (), [back])
+    await _turn_and_write(step, plan, Sorted(drafts=[draft], returns=[back]))
     return True
 
 
 async def _turn_and_write(
     step: RouteStep,
     plan: Plan,
-    drafts: list[Draft],
-    pools: Sequence[str],
-    returns: Sequence[GiveBack] = (),
+    batch: Sorted,
+    pools: Sequence[str] = (),
     behind: Mapping[str, int] | None = None,
 ) -> list[Draft]:
     """The held leads that were looked at."""
-    folds, held = await take_turns(step, plan, drafts, returns, pools, behind)
-    touched = [draft for draft in drafts + held if draft.dirty]
-    if touched:
+    folds, held = await take_turns(step, plan, batch.drafts, batch.returns, pools, behind)
+    touched = [draft for draft in batch.drafts + held if draft.dirty]
+    if touched or batch.merges:
         await step.write(
             Routed(
                 leads=tuple(_written(draft) for draft in touched),
                 config=plan.version,
                 destinations=tuple(plan.settings.destinations),
+                keys=batch.keys,
                 folds=folds,
+                merges=batch.merges,
+                notes=batch.notes,
                 rules={draft.id: draft.rule for draft in touched if draft.rule},
             )
         )
@@ -163,7 +179,7 @@ async def _sort(step: RouteStep, reads: Sequence[Read], leads: Mapping[bytes, in
     starting = [g for g in groups if not g.leads and any(reads[i].source.starts for i in g.events)]
     fresh = iter(await step.new_leads(len(starting)))
     stored = await step.leads(sorted({lead for g in groups for lead in g.leads}))
-    batch = Sorted([], {}, {}, {}, [], {}, [], [])
+    batch = Sorted()
     for g in groups:
         mine = [reads[i] for i in g.events]
         if g.leads:
@@ -223,9 +239,9 @@ async def _known(step: RouteStep, batch: Sorted, g: Group, stored: Mapping[int, 
         if younger.status != "assigned":
             if draft.status == "ignored" and younger.status != "ignored":
                 # The younger has a claim that the older lacks: the rules decide anew, on all that is known.
-                draft.status, draft.wait_until = "new", younger.wait_until
+                draft.status, draft.waits_since = "new", younger.created_at
             continue
-        if draft.rep is None:
+        if draft.rep is None and draft.status != "owned":
             draft.status, draft.rep, draft.pool, draft.rule = "assigned", younger.rep, younger.pool, younger.rule
             draft.reason = f"taken over with lead {younger.id}, which proved to be the same person"
         elif younger.pool and younger.rep and not both:
@@ -234,50 +250,18 @@ async def _known(step: RouteStep, batch: Sorted, g: Group, stored: Mapping[int, 
     return draft
 
 
-async def _judge(step: RouteStep, plan: Plan, drafts: Sequence[Draft], taken: Taken) -> None:
-    """Accounts, and for leads that nobody has yet: wait on, or the first rule that matches."""
-    keyed: list[tuple[Draft, tuple[str, ...]]] = []
-    for draft in drafts:
-        values = plain(draft.fields)
-        facts = address(plan.settings, values)
-        draft.values = {**values, **derived(facts)}
-        keyed.append((draft, account_keys(known_together(draft.fields, values), facts, plan.settings)))
-    known = [keys for _, keys in keyed if keys]
-    accounts = iter(await step.accounts(known) if known else ())
-    for draft, keys in keyed:
-        draft.account = next(accounts) if keys else None
-    for draft in drafts:
-        if not draft.open or must_wait(draft, plan.settings.sources.get(draft.source), taken.now):
-            continue
-        if draft.status == "held" and draft.pool in plan.shapes and draft.rule in plan.by_id:
-            draft.status = "routing"
-            continue
-        rule = plan.rules.decide(draft.values, draft.source, taken.paused)
-        if rule is None:
-            draft.status, draft.reason = "ignored", "no rule matches it"
-        else:
-            place(draft, rule, plan.settings)
-
-
-def known_together(fields: Fields, values: Mapping[str, FieldValue]) -> Mapping[str, FieldValue]:
-    """The values from which the account is read.
-
-    A CRM account and a domain prove to be one company only where one event named both: somebody who changed jobs must
-    not join two companies.
-    """
-    record, email = fields.get("crm_account_id"), fields.get("email")
-    if record is None or email is None or record.event == email.event or record.at_us >= email.at_us:
-        return values
-    return {name: value for name, value in values.items() if name != "crm_account_id"}
-
-
 def _written(draft: Draft) -> LeadWrite:
     return LeadWrite(
         lead=draft.lead(),
         new=draft.before is None,
         changes=draft.told,
-        owned=draft.told and draft.moved,
+        owned=draft.told and draft.moved and draft.kept is None,
         owner_rule=draft.owner_rule,
         park=draft.park,
+        kept=draft.kept is not None,
+        ask=draft.ask,
+        email=draft.email,
+        settled=draft.settled,
+        adopt=draft.adopt if draft.told else {},
         oldest_event_at=draft.oldest,
     )

@@ -98,10 +98,43 @@ class RouteStation:
         await self._router.quarantine(events[0], f"could not be routed: {error}"[:1000])
 
     async def serve_due(self) -> int:
+        """Leads whose wait is over. As with events, a batch that fails is redone lead by lead."""
+        seen: tuple[int, ...] = ()
+
         async def act(step: RouteStep, plan: Plan, taken: Taken) -> int:
+            nonlocal seen
+            seen = taken.due
             return await route_due(step, plan, taken) if taken.due else 0
 
-        return await self._transact(act, due=True)
+        try:
+            return await self._transact(act, due=True)
+        except Unstorable as error:
+            fault: Exception = error
+        except (StoreError, StaleLead, ConfigError):
+            raise
+        except Exception as error:  # noqa: BLE001  # whatever one lead did to us, the others must not wait for it
+            fault = error
+        if not seen:
+            raise fault
+        for lead in seen:
+            await self._alone(lead)
+        return len(seen)
+
+    async def _alone(self, lead: int) -> None:
+        """One that fails alone is set aside, where a person sees it."""
+
+        async def act(step: RouteStep, plan: Plan, taken: Taken) -> int:
+            return await route_due(step, plan, replace(taken, due=(lead,)))
+
+        try:
+            await self._transact(act, take=False)
+        except (StoreUnavailable, Contended, ConfigError):
+            raise
+        except StaleLead:
+            return  # merged meanwhile: it is another's
+        except Exception as error:
+            log.exception("route.lead_set_aside", lead=lead, error=str(error))
+            await self._router.set_aside(lead, f"{type(error).__name__}: {error}"[:900])
 
     async def serve_held(self, pools: Sequence[str] | None = None) -> int:
         """Held leads of pools in which somebody may take one now. Returns how many got an owner."""

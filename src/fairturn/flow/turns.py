@@ -100,7 +100,8 @@ def fold_pools(
     for pool in order:
         if not queues[pool]:
             continue
-        folds[pool] = fold = assign(facts[pool], [_waiting(plan, draft, pool) for draft in queues[pool]])
+        fold = assign(facts[pool], [_waiting(plan, draft, pool) for draft in queues[pool]])
+        folds[pool] = fold = _in_their_words(fold, drafts)
         for entry in fold.entries:
             if entry.kind in GIVES and entry.lead is not None:
                 draft = drafts[entry.lead]
@@ -117,8 +118,20 @@ def fold_pools(
     return folds
 
 
+def _in_their_words(fold: Fold, drafts: Mapping[int, Draft]) -> Fold:
+    """The row of an owner kept says who it is in the CRM, and of which record."""
+    why = {draft.id: draft.kept for draft in drafts.values() if draft.keep is not None and draft.kept is not None}
+    if not why:
+        return fold
+    entries = tuple(
+        replace(entry, reason=why.get(entry.lead or 0, entry.reason)) if entry.kind == "kept" else entry
+        for entry in fold.entries
+    )
+    return replace(fold, entries=entries)
+
+
 def _waiting(plan: Plan, draft: Draft, pool: str) -> Waiting:
     rule = plan.by_id.get(draft.rule or "")
     among = eligible(rule, plan.settings.pools[pool], plan.settings, draft.values) if rule else None
     account = draft.account if plan.shapes[pool].sticky else None
-    return Waiting(lead=draft.id, eligible=among, account=account)
+    return Waiting(lead=draft.id, eligible=among, account=account, keep=draft.keep)

@@ -37,6 +37,7 @@ async def write(c: Connection, sql: SimpleNamespace, routed: Routed, actor: str)
     await _owners(c, sql, routed, actor)
     await _events(c, sql, routed)
     await _changes(c, sql, routed)
+    await _people(c, sql, routed.leads)
 
 
 async def _leads(c: Connection, sql: SimpleNamespace, writes: tuple[LeadWrite, ...]) -> None:
@@ -202,3 +203,23 @@ async def _changes(c: Connection, sql: SimpleNamespace, routed: Routed) -> None:
             sorted(routed.destinations),
         )
         await c.execute(sql.notify, "fairturn_change")
+
+
+async def _people(c: Connection, sql: SimpleNamespace, writes: tuple[LeadWrite, ...]) -> None:
+    """Who is to be asked for, what came of it, and the records in the CRMs that are written from here on."""
+    asked = [(w.lead.id, name, w.email) for w in writes for name in w.ask]
+    if asked:
+        await c.execute(sql.ask, *map(list, zip(*asked, strict=True)))
+        await c.execute(sql.notify, "fairturn_question")
+    adopted = [
+        (w.lead.id, name, p.record_id, p.object_type, dict(p.values), p.owner.id if p.owner else None)
+        for w in writes
+        for name, p in w.adopt.items()
+    ]
+    if adopted:
+        await c.execute(sql.take_over, *map(list, zip(*adopted, strict=True)))
+    if kept := [w.lead.id for w in writes if w.kept]:
+        await c.execute(sql.keep_owners, kept)
+    settled = [(w.lead.id, name, why) for w in writes for name, why in w.settled.items()]
+    if settled:
+        await c.execute(sql.settled, *map(list, zip(*settled, strict=True)))

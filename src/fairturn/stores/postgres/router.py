@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
+from fairturn.decide.drafts import SET_ASIDE
 from fairturn.decide.merging import load
 from fairturn.decide.pool import Credit, PoolFacts
 from fairturn.decide.rotation import Member
@@ -13,6 +14,7 @@ from fairturn.errors import StaleLead
 from fairturn.model import Event, Existing, Key, Lead
 from fairturn.ports import OWNER_REFUSED, Bound, PoolShape, Routed, Taken, Turn
 from fairturn.stores.postgres.database import Connection, Database, statements
+from fairturn.stores.postgres.people import existing_of
 from fairturn.stores.postgres.routed import write
 
 SQL = statements("router")
@@ -67,6 +69,12 @@ class PostgresRouter:
     async def quarantine(self, event: bytes, problem: str) -> None:
         async with self._database.connection() as connection:
             await connection.execute(SQL.quarantine, [event], [problem])
+
+    async def set_aside(self, lead: int, problem: str) -> None:
+        async with self._database.transaction() as connection:
+            if await connection.fetchval(SQL.set_aside, lead, f"{SET_ASIDE}{problem}"[:1000]):
+                await connection.execute(SQL.set_aside_event, lead, f"its lead {SET_ASIDE}{problem}"[:1000])
+                await connection.execute(SQL.note, self._actor, "set aside", f"lead {lead}", problem[:500])
 
     async def pause(self, rep: str, reason: str) -> bool:
         async with self._database.transaction() as connection:
@@ -189,8 +197,11 @@ class PostgresRouteStep:
             frozenset(row["lead"] for row in free),
         )
 
-    async def existing(self, leads: Sequence[int]) -> Mapping[int, Mapping[str, Existing]]:  # noqa: ARG002
-        return {}
+    async def existing(self, leads: Sequence[int]) -> Mapping[int, Mapping[str, Existing]]:
+        found: dict[int, dict[str, Existing]] = {}
+        for row in await self._connection.fetch(SQL.existing, list(leads)) if leads else []:
+            found.setdefault(row["lead_id"], {})[row["destination_id"]] = existing_of(row)
+        return found
 
     async def in_crm(self, leads: Sequence[int]) -> frozenset[int]:
         rows = await self._connection.fetch(SQL.in_crm, list(leads)) if leads else []

@@ -25,6 +25,15 @@ order by id
 limit $1
 for no key update skip locked
 
+-- name: existing
+-- Our external id on a record there leads to the lead that the record was made for.
+select e.lead_id, e.destination_id, e.email, e.state, e.since, e.answered_at, e.people, e.why,
+       (select jsonb_object_agg(c.external_key, coalesce(l.merged_into, l.id))
+        from jsonb_array_elements(e.people) as p (person)
+        join change c on c.destination_id = e.destination_id and c.external_key = p.person ->> 'key'
+        join lead l on l.id = c.lead_id) as ours
+from existing e where e.lead_id = any($1::bigint[])
+
 -- name: orphans
 select id from lead
 where status = 'held' and merged_into is null and (pool_id <> all($1::text[]) or rule_id <> all($2::text[]))
@@ -191,6 +200,9 @@ with gone as (
     returning m.younger, m.older
 ), keys as (
     update lead_key k set lead_id = m.older from (select distinct younger, older from gone) m where k.lead_id = m.younger
+), questions as (
+    -- The older has its own, or is asked about anew.
+    delete from existing e using (select distinct younger from gone) m where e.lead_id = m.younger
 )
 update event e set lead_id = m.older from (select distinct younger, older from gone) m where e.lead_id = m.younger
 
@@ -232,14 +244,17 @@ where p.id = n.id
 -- In flight: touch the version only; settle alone changes the state. One that failed stays failed until a person retries
 -- it, or until the lead itself changes, which is a new chance. A destination that is new to the lead hears of its owner
 -- with whatever comes first: an update alone would leave the record to the integration's own user.
-insert into change (lead_id, destination_id, state, version, owner_version, owner_at, account_id, priority, first_event_at)
-select n.lead_id, d.id, 'pending', 1, o.due::integer, case when o.due then clock_timestamp() end, n.account_id, n.priority,
-       coalesce(n.oldest, clock_timestamp())
+insert into change (lead_id, destination_id, state, version, owner_version, owner_at, account_id, priority,
+                    first_event_at)
+select n.lead_id, d.id, 'pending', 1, o.due::integer, case when o.due then clock_timestamp() end,
+       n.account_id, n.priority, coalesce(n.oldest, clock_timestamp())
 from unnest($1::bigint[], $2::boolean[], $3::bigint[], $4::text[], $5::timestamptz[])
      as n (lead_id, owner, account_id, priority, oldest)
 cross join unnest($6::text[]) as d (id)
 cross join lateral (
-    select n.owner or not exists (select from change c where c.lead_id = n.lead_id and c.destination_id = d.id) as due
+    select n.owner or not exists (
+        select from change c where c.lead_id = n.lead_id and c.destination_id = d.id
+    ) as due
 ) o
 on conflict (lead_id, destination_id) do update
 set state = case when change.state = 'in_flight' then 'in_flight' else 'pending' end,
@@ -253,6 +268,48 @@ set state = case when change.state = 'in_flight' then 'in_flight' else 'pending'
     first_try_at = case when change.state = 'failed' then null else change.first_try_at end,
     due_at = case when change.state in ('failed', 'done') then 'epoch' else change.due_at end,
     failed_at = null
+
+-- name: keep_owners
+-- Whoever owns the record there keeps it: no owner is due.
+update change set owner_confirmed = owner_version where lead_id = any($1::bigint[])
+
+-- name: take_over
+-- The record that is there already is written from here on, unless we may have made one of our own by now. A record that
+-- the event named itself was not read yet.
+update change c
+set record_id = n.record_id, record_type = n.record_type, owner = n.owner,
+    found = case when e.lead_id is not null then n.found end, found_at = e.answered_at
+from unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::jsonb[], $6::text[])
+     as n (lead_id, destination_id, record_id, record_type, found, owner)
+left join existing e on e.lead_id = n.lead_id and e.destination_id = n.destination_id and e.state = 'answered'
+where c.lead_id = n.lead_id and c.destination_id = n.destination_id
+  and c.confirmed = 0 and c.attempts = 0 and c.state <> 'in_flight' and c.record_id is null and c.first_try_at is null
+
+-- name: ask
+-- With another address, while the question is open, the clock runs on.
+insert into existing as e (lead_id, destination_id, email, state)
+select * from (select unnest($1::bigint[]), unnest($2::text[]), unnest($3::text[]), 'due') as n
+on conflict (lead_id, destination_id) do update
+set email = excluded.email, state = 'due', people = '[]', why = null, answered_at = null,
+    since = case when e.state = 'due' then e.since else clock_timestamp() end
+
+-- name: settled
+-- What came of the questions of leads that go on; those still open are given up.
+update existing e
+set why = n.why, state = case when e.state = 'due' then 'unknown' else e.state end,
+    answered_at = coalesce(e.answered_at, clock_timestamp())
+from unnest($1::bigint[], $2::text[], $3::text[]) as n (lead_id, destination_id, why)
+where e.lead_id = n.lead_id and e.destination_id = n.destination_id
+
+-- name: set_aside
+update lead set status = 'ignored', wait_until = null, held_at = null, reason = $2
+where id = $1 and status in ('waiting', 'held') and merged_into is null
+returning true
+
+-- name: set_aside_event
+-- The newest event that made the lead what it is: read again, it brings the lead back.
+update event set state = 'quarantined', problem = $2
+where id = (select id from event where lead_id = $1 and state = 'routed' order by serial desc limit 1)
 
 -- name: notify
 select pg_notify($1, '')
@@ -282,13 +339,13 @@ with pair as (
 update change c
 set external_key = case when c.lead_id = p.older then p.younger_key else p.older_key end,
     record_id = case when c.lead_id = p.older then p.record_id end,
-    record = case when c.lead_id = p.older then p.record end,
     record_type = case when c.lead_id = p.older then p.record_type end,
+    record = case when c.lead_id = p.older then p.record end,
     found = case when c.lead_id = p.older then p.found end,
     found_at = case when c.lead_id = p.older then p.found_at end,
     owner = case when c.lead_id = p.older then p.owner end,
-    without = case when c.lead_id = p.older then p.without end,
     refused = case when c.lead_id = p.older then p.refused end,
+    without = case when c.lead_id = p.older then p.without end,
     attempts = case when c.lead_id = p.older then 1 else c.attempts end
 from pair p
 where c.destination_id = p.destination_id and c.lead_id in (p.older, p.younger)

@@ -12,7 +12,7 @@ create table existing (
     since          timestamptz not null default clock_timestamp(),
     answered_at    timestamptz,
     people         jsonb not null default '[]',                    -- the records there, as answered
-    why            text,                                           -- unknown: why nobody answered
+    why            text,                                           -- what came of it, in words
     primary key (lead_id, destination_id)
 );
 create index existing_due on existing (destination_id, since) where state = 'due';

@@ -1,0 +1,44 @@
+-- name: due
+select lead_id, email, since from existing
+where destination_id = $1 and state = 'due'
+order by since, lead_id
+limit $2
+
+-- name: lock
+-- Leads before anything of theirs, as everywhere.
+select id, status, rule_id from lead where id = any($1::bigint[]) and merged_into is null
+order by id
+for no key update
+
+-- name: answer
+-- What was asked with another address than the lead has now is no answer.
+update existing e
+set state = 'answered', people = n.people, answered_at = clock_timestamp(), why = null
+from unnest($2::bigint[], $3::text[], $4::jsonb[]) as n (lead_id, email, people)
+where e.lead_id = n.lead_id and e.destination_id = $1 and e.email = n.email and e.state <> 'answered'
+returning e.lead_id
+
+-- name: give_up
+update existing e
+set state = 'unknown', why = $3, answered_at = clock_timestamp()
+where e.destination_id = $1 and e.lead_id = any($2::bigint[]) and e.state = 'due'
+returning e.lead_id
+
+-- name: go_on
+update lead l set wait_until = clock_timestamp()
+where l.id = any($1::bigint[]) and l.status = 'waiting'
+  and not exists (select from existing e where e.lead_id = l.id and e.state = 'due')
+returning l.id
+
+-- name: leave_owners
+-- An answer that came late: who owns the record keeps it, whatever the turn said meanwhile.
+update change c set owner_confirmed = c.owner_version
+from unnest($2::bigint[], $3::text[]) as n (lead_id, record_id)
+where c.destination_id = $1 and c.lead_id = n.lead_id and c.record_id = n.record_id
+  and c.confirmed = 0 and c.state <> 'in_flight'
+
+-- name: asked
+insert into look_up (destination_id, asked, found, calls) values ($1, $2, $3, $4)
+
+-- name: notify
+select pg_notify('fairturn_event', '')
