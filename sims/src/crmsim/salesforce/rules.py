@@ -115,8 +115,8 @@ def _placed(switches: Switches, sobject: Sobject, record: Record | None, values:
 
 def _references(org: Org, sobject: Sobject, record: Record | None, values: Fields) -> RowError | None:
     for name, value in values.items():
-        item = sobject.fields[name.lower()]
-        if item.kind != "reference":
+        item = sobject.fields.get(name.lower())
+        if item is None or item.kind != "reference":  # None: hidden by a switch since the row was read
             continue
         if value is None:
             if name == "OwnerId":
@@ -187,8 +187,8 @@ def _validated(org: Org, look: Look, sobject: Sobject, record: Record | None, va
 def _unique(org: Org, look: Look, sobject: Sobject, record: Record | None, values: Fields) -> RowError | None:
     """Also the race of two upserts that both meant to insert: the later commit finds the earlier one's record."""
     for name, value in values.items():
-        item = sobject.fields[name.lower()]
-        if not item.unique or value is None:
+        item = sobject.fields.get(name.lower())
+        if item is None or not item.unique or value is None:
             continue
         for other in org.match(sobject, item, value):
             if record is None or other.id != record.id:
