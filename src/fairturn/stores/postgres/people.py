@@ -21,16 +21,27 @@ def person_json(person: Person) -> dict[str, object]:
             "id": owner.id,
             "kind": owner.kind,
             "active": owner.active,
-            "name": owner.name,
-            "email": owner.email,
+            "name": storable(owner.name),
+            "email": storable(owner.email),
         },
         "created_at": person.created_at,
-        "status": person.status,
+        "status": storable(person.status),
         "converted": person.converted,
         "converted_to": person.converted_to,
         "key": person.key,
-        "values": dict(person.values),
+        "values": {name: storable(value) for name, value in person.values.items()},
     }
+
+
+def storable(value: object) -> object:
+    """A CRM's texts as PostgreSQL can hold them: no NUL, no half of a surrogate pair."""
+    if isinstance(value, str):
+        return value.replace("\0", "\ufffd").encode("utf-8", "replace").decode("utf-8")
+    if isinstance(value, Mapping):
+        return {str(name): storable(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [storable(one) for one in value]
+    return value
 
 
 def person_of(row: Mapping[str, Any]) -> Person:

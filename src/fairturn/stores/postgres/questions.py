@@ -8,7 +8,7 @@ from typing import Any
 from fairturn.decide.existing import Choice
 from fairturn.model import LookUp, Person, Question
 from fairturn.stores.postgres.database import Connection, Database, statements
-from fairturn.stores.postgres.people import person_json
+from fairturn.stores.postgres.people import person_json, storable
 from fairturn.stores.postgres.router import SQL as ROUTER
 
 SQL = statements("questions")
@@ -79,7 +79,7 @@ class PostgresQuestions:
                 [destination] * len(found),
                 [person.record_id for person in found.values()],
                 [person.object_type for person in found.values()],
-                [dict(person.values) for person in found.values()],
+                [storable(person.values) for person in found.values()],
                 [person.owner.id if person.owner else None for person in found.values()],
             )
             kept = [lead for lead in found if choices[lead].keeps is not None]

@@ -1,0 +1,233 @@
+"""The ask station: one destination is asked for the people of leads that wait to hear whether they are there.
+
+It shares lease, block, bucket and budget with the deliver station of the same destination. A question stays due until
+its answer is stored: when this process dies between the two, the next holder of the lease asks again, and reading twice
+does no harm.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import OrderedDict
+from collections.abc import Sequence
+
+import structlog
+
+from fairturn.decide import breaker
+from fairturn.errors import DestinationError, LoginRefused, StoreError, WrongOrg
+from fairturn.flow.account import POLL, Account, ended
+from fairturn.model import LookUp, Person, Question
+from fairturn.ports import Questions, Wake
+
+log = structlog.get_logger(__name__)
+
+MOST = 100  # addresses of one look-up
+SLOTS = 4  # look-ups at once, while more than one is full
+KEPT = 600.0  # seconds that an answer is remembered
+MEMORY = 20_000  # addresses remembered
+LOOK = 0.05  # seconds between two looks at what is due: route notifies once per transaction
+GRACE = 2.0  # seconds beyond the look-up's time-out in which the destination has to return
+OUTAGE = 0.5  # seconds before the next try when PostgreSQL is away
+
+
+class Ask:
+    """Asks one destination until stopped. Any number of processes may run one; the lease lets one work."""
+
+    def __init__(self, account: Account, questions: Questions) -> None:
+        self._account = account
+        self._questions = questions
+        self._settings = account.settings
+        self._memory = Memory()
+        self._flights: set[asyncio.Task[None]] = set()
+        self._asking: set[int] = set()  # leads whose address is in a look-up now
+        self._failures = 0  # look-ups failed in a row
+        self._quiet_until = 0.0  # monotonic: after a failure nobody is asked for a while
+        self._cause = ""
+        self._last = -KEPT  # monotonic, of the last look-up's departure
+        self._nudge = asyncio.Event()
+        self._stopping = asyncio.Event()
+        self._log = log.bind(destination=account.name)
+
+    def stop(self) -> None:
+        """Ask nothing more; `run` returns once the look-ups under way are answered and stored."""
+        self._stopping.set()
+        self._nudge.set()
+
+    async def run(self, wake: Wake) -> None:
+        """Until `stop`. Never raises for what the store or the CRM do: both are waited out."""
+        async with self._account.kept(self._nudge):
+            hearing = asyncio.create_task(self._hear(wake))
+            try:
+                while not self._stopping.is_set():
+                    await self._rest(await self._guarded_step())
+                    if hearing.done():  # only a fault of our own ends it: let it be seen, and the station start anew
+                        hearing.result()
+            finally:
+                await ended(hearing)
+                if self._flights:
+                    await asyncio.wait(self._flights)
+
+    async def _guarded_step(self) -> float:
+        try:
+            return await self._step()
+        except StoreError as error:
+            self._log.warning("ask.store", error=str(error))
+            return OUTAGE
+
+    async def _step(self) -> float:
+        """Let one look-up leave, if one may. Seconds until the next look."""
+        loop = asyncio.get_running_loop()
+        standing = self._account.standing
+        if standing is None or not standing.usable(loop.time()):
+            return POLL
+        page = MOST * (SLOTS + 1)
+        due = [one for one in await self._questions.due(self._account.name, page) if one.lead not in self._asking]
+        due = await self._remembered(due, loop.time())
+        if not due:
+            return POLL
+        now = loop.time()
+        shut = max(self._account.ready(now, paused_too=True), self._quiet_until - now)
+        if shut > 0:
+            if self._settings.on_unknown == "create" and (cause := self._why_shut(now)):
+                await self._give_up(due, cause)
+                return 0.0
+            return shut
+        emails = list(dict.fromkeys(one.email for one in due))[: breaker.probe(self._failures, MOST)]
+        full = len(emails) >= MOST
+        if (wait := self._opens(full=full) - now) > 0:
+            return wait
+        chosen = set(emails)
+        self._leave([one for one in due if one.email in chosen], emails, now)
+        return 0.0
+
+    def _opens(self, *, full: bool) -> float:
+        """When the next look-up may leave: with a full one waiting at once, else in company of those that come soon."""
+        if self._failures and self._flights:
+            return float("inf")  # a single probe until one is answered
+        if full and len(self._flights) < SLOTS:
+            return 0.0
+        return float("inf") if self._flights else self._last + self._settings.lookup_linger
+
+    def _why_shut(self, now: float) -> str | None:
+        """The trouble, where there is one: waiting for a token of the bucket is none."""
+        standing = self._account.standing
+        if self._quiet_until > now:
+            return self._cause
+        if standing is not None and standing.blocked(now) > 0:
+            return "it does not answer at the moment, or has told us to wait"
+        return None
+
+    async def _remembered(self, due: Sequence[Question], now: float) -> list[Question]:
+        """Those whose address was not asked for lately; the others have their answer."""
+        known = [(one, people) for one in due if (people := self._memory.of(one.email, now)) is not None]
+        if known:
+            by_email = {one.email: people for one, people in known}
+            said = LookUp(tuple(person for people in by_email.values() for person in people), calls=0)
+            await self._questions.answer(self._account.name, [one for one, _ in known], said)
+        answered = {one.lead for one, _ in known}
+        return [one for one in due if one.lead not in answered]
+
+    # ---- one look-up ------------------------------------------------------------------------------------------------
+
+    def _leave(self, asked: Sequence[Question], emails: Sequence[str], now: float) -> None:
+        self._last = now
+        self._account.spend(now)
+        self._asking |= {one.lead for one in asked}
+        flight = asyncio.create_task(self._fly(asked, emails))
+        self._flights.add(flight)
+        flight.add_done_callback(self._landed)
+
+    async def _fly(self, asked: Sequence[Question], emails: Sequence[str]) -> None:
+        try:
+            said = await self._look(emails)
+            if isinstance(said, str):
+                await self._failed(asked, said)
+                return
+            self._failures, self._quiet_until = 0, 0.0
+            with contextlib.suppress(StoreError):
+                await self._account.learn(said)
+            self._memory.keep(emails, said.people, asyncio.get_running_loop().time())
+            # Should PostgreSQL be away now, the questions stay due, and memory answers them when it is back.
+            await self._questions.answer(self._account.name, asked, said)
+        finally:
+            self._asking -= {one.lead for one in asked}
+
+    async def _look(self, emails: Sequence[str]) -> LookUp | str:
+        """The answer, or why there is none."""
+        seconds = self._settings.lookup_timeout
+        try:
+            async with asyncio.timeout(seconds + GRACE):
+                await self._account.know_org()
+                return await self._account.destination.look_up(emails, seconds)
+        except TimeoutError:
+            return f"no answer within {seconds:g} s"
+        except DestinationError as error:
+            if isinstance(error, LoginRefused | WrongOrg):
+                await self._account.refused(error)
+            return str(error)
+        except StoreError:
+            raise
+        except Exception as error:
+            self._log.exception("ask.broken", addresses=len(emails))  # a fault of our own: they go on at their time
+            return type(error).__name__
+
+    async def _failed(self, asked: Sequence[Question], cause: str) -> None:
+        self._failures += 1
+        pause = breaker.pause(self._failures, self._account.dice())
+        self._quiet_until, self._cause = asyncio.get_running_loop().time() + pause, cause
+        self._log.warning("ask.failed", addresses=len(asked), cause=cause, failures=self._failures)
+        if self._settings.on_unknown == "create":
+            await self._give_up(asked, cause)
+
+    async def _give_up(self, asked: Sequence[Question], cause: str) -> None:
+        name = self._account.name
+        why = f"{name} could not be asked whether the person is there ({cause}); a new record was made"
+        await self._questions.give_up(name, asked, why)
+
+    def _landed(self, flight: asyncio.Task[None]) -> None:
+        self._flights.discard(flight)
+        self._nudge.set()
+        if not flight.cancelled() and (error := flight.exception()) is not None:
+            self._log.warning("ask.not_stored", error=str(error))
+
+    # ---- waiting ----------------------------------------------------------------------------------------------------
+
+    async def _rest(self, seconds: float) -> None:
+        if seconds <= 0:
+            return
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(min(seconds, POLL)):
+                await self._nudge.wait()
+                await asyncio.sleep(LOOK)
+        self._nudge.clear()
+
+    async def _hear(self, wake: Wake) -> None:
+        while True:
+            if await wake.wait(POLL):
+                self._nudge.set()
+
+
+class Memory:
+    """Answers of the last minutes by address, those that found nobody among them. Times are monotonic seconds."""
+
+    def __init__(self, most: int = MEMORY, kept: float = KEPT) -> None:
+        self._most = most
+        self._kept = kept
+        self._known: OrderedDict[str, tuple[float, tuple[Person, ...]]] = OrderedDict()
+
+    def of(self, email: str, now: float) -> tuple[Person, ...] | None:
+        """None: not asked for lately."""
+        found = self._known.get(email)
+        return found[1] if found is not None and now - found[0] < self._kept else None
+
+    def keep(self, emails: Sequence[str], people: Sequence[Person], now: float) -> None:
+        there: dict[str, list[Person]] = {email: [] for email in emails}
+        for person in people:
+            if person.email in there:
+                there[person.email].append(person)
+        for email, found in there.items():
+            self._known[email] = (now, tuple(found))
+            self._known.move_to_end(email)
+        while len(self._known) > self._most:
+            self._known.popitem(last=False)
