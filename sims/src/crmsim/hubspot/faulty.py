@@ -49,7 +49,9 @@ async def before(exchange: Exchange, fault: Fault | None) -> Answer | None:
     if fault.kind == "hang":
         await _hang(exchange, fault)
     if fault.kind == "silent":
-        return Answer(200, _silent(exchange, {}, fault.rows or 0))
+        verb = exchange.call.segments[-1]
+        creates = exchange.call.method == "POST" and verb not in ("update", "upsert", "read", "search", "default")
+        return Answer(201 if creates else 200, _silent(exchange, {}, fault.rows or 0))
     made = _plain(exchange, fault) or _limited(exchange, fault)
     if made is None and fault.kind == "missing_scopes":
         raise answers.missing_scopes(["crm.objects.contacts.write"], exchange.sim.switches.scope_error)
@@ -63,7 +65,7 @@ async def after(exchange: Exchange, fault: Fault | None, answer: Answer) -> Answ
     if fault.kind == "reset_after":
         raise Cut
     if fault.kind == "broken":
-        payload = answer.payload()
+        payload, exchange.entry.told = answer.payload(), 0
         return replace(answer, body=payload[: max(1, len(payload) // 2)])
     if not fault.commit:
         return answer

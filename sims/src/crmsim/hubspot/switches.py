@@ -20,6 +20,7 @@ class Switches:
     owner_text: str = "{value} is not a valid owner id"
     lifecycle_backward: str = "ignore"  # an earlier lifecyclestage: "ignore" it, or "error"
     default_lifecycle: str = "lead"  # of a contact that is created without one; "" for none
+    secondary_email: str = "keep"  # a write of a contact's additional e-mail as its e-mail: "keep" the first, or "swap"
     merged_write: str = "survivor"  # batch/update of a merged id: write the "survivor", or leave it "left_out"
     merge_new_id: bool = False  # a merge makes a new record id that both old ones resolve to
     delete_unknown: int = 204  # status of DELETE for an id that never was; 404
@@ -61,6 +62,7 @@ CHOICES: Mapping[str, tuple[Any, ...]] = {
     "create_twins": ("reject", "conflict"),
     "owner_check": ("archived", "unknown", "off"),
     "lifecycle_backward": ("ignore", "error"),
+    "secondary_email": ("keep", "swap"),
     "merged_write": ("survivor", "left_out"),
     "delete_unknown": (204, 404),
     "scope_error": ("granular", "errors"),

@@ -73,15 +73,15 @@ class Fate:
 def plan(exchange: Exchange, kind: ObjectType, verb: str, inputs: Sequence[Input]) -> list[Step]:
     """A step for each input. Raises ApiError for what spoils the whole request (a value that is no text)."""
     sim = exchange.sim
-    claimed: dict[tuple[str, str], int] = {}
+    claimed: dict[tuple[str, str], str] = {}
     steps = []
     for place, item in enumerate(inputs):
         try:
             step = _step(exchange.portal, sim.switches, kind, verb, item)
         except values.Malformed as trouble:
             raise answers.malformed(str(trouble)) from None
-        if step.problem is None and step.record is None and not step.skipped:
-            step = _claim(kind, step, claimed, place)
+        if step.problem is None and not step.skipped:
+            step = _claim(sim.switches, kind, step, claimed, f"new {place}")
         steps.append(step)
     return steps
 
@@ -102,6 +102,8 @@ def _step(portal: Portal, switches: Switches, kind: ObjectType, verb: str, item:
         return Step(None, clean, _missing(kind, [item.id or ""]))
     if record is None and kind.name == "contacts" and not any(clean.get(name) for name in NAMED):
         return Step(None, clean, Problem(400, "VALIDATION_ERROR", f"At least one of {', '.join(NAMED)} is required"))
+    if record is not None and kind.name == "contacts":
+        clean = _second_mail(record, clean, switches)
     if verb == "upsert" and record is not None:
         clean = _upserted(kind, record, clean, item, switches)
     conflict = _conflict(portal, switches, kind, record, clean)
@@ -111,15 +113,25 @@ def _step(portal: Portal, switches: Switches, kind: ObjectType, verb: str, item:
 def _upserted(
     kind: ObjectType, record: Record, clean: dict[str, str], item: Input, switches: Switches
 ) -> dict[str, str]:
-    """Upsert by e-mail: a second e-mail that finds a contact does not become its first; partial ones may clear."""
+    """Upsert by e-mail may clear what it does not name."""
     by_email = item.by is not None and kind.is_email(item.by)
-    if by_email and "email" not in item.given and record.email != clean.get("email"):
-        clean = {name: value for name, value in clean.items() if name != "email"}
     if by_email and switches.partial_upsert == "clear":
         own = {name for name in record.values if not kind.properties[name].read_only} - {"email"}
         own -= {"hs_additional_emails"}
         clean = dict.fromkeys(own, "") | clean
     return clean
+
+
+def _second_mail(record: Record, clean: dict[str, str], switches: Switches) -> dict[str, str]:
+    """A contact's additional e-mail stays one, or changes places with the first."""
+    second = record.values.get("hs_additional_emails", "").split(";")
+    wanted = clean.get("email")
+    if not wanted or wanted not in second or "hs_additional_emails" in clean:
+        return clean
+    if switches.secondary_email == "keep":
+        return {name: value for name, value in clean.items() if name != "email"}
+    others = [record.email or "", *(mail for mail in second if mail != wanted)]
+    return clean | {"hs_additional_emails": ";".join(mail for mail in others if mail)}
 
 
 def _stage(kind: ObjectType, record: Record, clean: dict[str, str], switches: Switches) -> list[Invalid]:
@@ -161,16 +173,16 @@ def _exists(kind: ObjectType, name: str, known: str, switches: Switches) -> Prob
     return Problem(409, "CONFLICT", message + suffix, context=context)
 
 
-def _claim(kind: ObjectType, step: Step, claimed: dict[tuple[str, str], int], place: int) -> Step:
-    """A new record's unique values; a twin in the same batch comes too late."""
+def _claim(switches: Switches, kind: ObjectType, step: Step, claimed: dict[tuple[str, str], str], place: str) -> Step:
+    """The unique values that a row will set; another row of the same batch that wants one of them comes too late."""
+    mine = step.record.id if step.record is not None else place
     for name in kind.unique:
         value = step.values.get(name)
         if not value:
             continue
         key = (name, values.fold(kind, name, value))
-        if key in claimed:
-            return Step(None, step.values, _exists(kind, name, "", Switches()))
-        claimed[key] = place
+        if claimed.setdefault(key, mine) != mine:
+            return Step(step.record, step.values, _exists(kind, name, "", switches))
     return step
 
 
