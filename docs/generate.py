@@ -266,8 +266,8 @@ def simulators_page() -> str:
     lines = ["# The simulators", "", NOTE]
     lines += [
         "`crmsim` is a simulated Salesforce and a simulated HubSpot in one process.",
-        "[Its page](../../sims/README.md) says how to start it, fill it and break it; this one what it does, where that",
-        "is known from, and what is a switch.",
+        "[Its page](../../sims/README.md) says how to start it, fill it and break it; this one what it does, where",
+        "that is known from, and what is a switch.",
         "",
         "| word | what a behaviour rests on |",
         "| --- | --- |",
