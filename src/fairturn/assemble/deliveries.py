@@ -6,8 +6,10 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from functools import partial
 
+from fairturn.assemble.crms import hubspot_secrets
 from fairturn.config import Settings
 from fairturn.decide.outgoing import owner_rule, values_rule
+from fairturn.destinations import hubspot
 from fairturn.destinations.console import Console
 from fairturn.destinations.salesforce import open_salesforce, open_shadow
 from fairturn.errors import ConfigError, Fault
@@ -27,6 +29,10 @@ def destination(name: str, settings: Settings, env: Mapping[str, str]) -> Destin
     mine = settings.destinations[name]
     if mine.type == "console":
         return Console(name, mine.map)
+    if mine.type == "hubspot":
+        if mine.mode == "shadow":
+            return hubspot.open_shadow(name, mine, settings.reps)
+        return hubspot.open_hubspot(name, mine, settings.reps, **hubspot_secrets(name, mine, env))
     if mine.mode == "shadow":
         return open_shadow(name, mine, settings.reps)
     if mine.client_id is None or mine.client_secret is None:

@@ -8,9 +8,11 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from fairturn.assemble.crms import hubspot_secrets
 from fairturn.assemble.database import Found, find, reached
 from fairturn.config import Settings
 from fairturn.desk import Acts, Inspect, Proofs, Reads
+from fairturn.destinations import hubspot
 from fairturn.destinations.salesforce.inspect import open_inspect
 from fairturn.errors import ConfigError, NotAllowed
 from fairturn.flow.plan import Plan, compile_plan
@@ -130,6 +132,9 @@ async def inspects(
                 silent[name] = "a console keeps nothing"
             elif mine.mode == "shadow":
                 silent[name] = "it runs in shadow mode: nothing is sent there"
+            elif mine.type == "hubspot":
+                crms[name] = asked = hubspot.open_inspect(name, mine, **hubspot_secrets(name, mine, env))
+                stack.push_async_callback(asked.close)
             elif mine.client_id is None or mine.client_secret is None:
                 silent[name] = "the settings name no client_id and client_secret for it"
             else:

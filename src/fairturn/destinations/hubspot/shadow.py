@@ -1,0 +1,34 @@
+"""A HubSpot that nothing is sent to: it needs no token, and tells what would be sent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from fairturn.destinations.hubspot.encode import Encoder
+from fairturn.destinations.hubspot.rows import Record
+from fairturn.errors import DestinationError
+from fairturn.model import Answer, Batch, LookUp, Outgoing, Refused
+
+
+class Shadow:
+    """Implements ports.Destination for `mode = "shadow"`: owners are drafted as the settings name them."""
+
+    def __init__(self, encoder: Encoder, *, name: str) -> None:
+        self._encoder = encoder
+        self._name = name
+
+    def draft(self, records: Sequence[Outgoing]) -> Mapping[str, Record | Refused]:
+        return {record.key: self._encoder.draft(record, None, known=False) for record in records}
+
+    async def write(self, batch: Batch) -> Answer:
+        raise DestinationError(f"Destination {self._name} runs in shadow mode: batch {batch.id} was not sent")
+
+    async def look_up(self, emails: Sequence[str], seconds: float) -> LookUp:  # noqa: ARG002 - nobody is asked
+        """Knows nobody."""
+        return LookUp((), calls=0)
+
+    async def org(self) -> None:
+        """Nobody was asked."""
+
+    async def close(self) -> None:
+        """Nothing to close."""
