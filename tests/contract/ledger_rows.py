@@ -12,12 +12,15 @@ DESTINATION = "crm"
 
 # The upsert that route makes; the tests below stand on its rules for rows in flight.
 ENQUEUE = """
-insert into change (lead_id, destination_id, state, version, owner_version, account_id, priority, first_event_at)
-values ($1, $2, 'pending', 1, case when $3 then 1 else 0 end, null, $4, clock_timestamp() - make_interval(secs => $5))
+insert into change
+    (lead_id, destination_id, state, version, owner_version, owner_at, account_id, priority, first_event_at)
+values ($1, $2, 'pending', 1, case when $3 then 1 else 0 end, case when $3 then clock_timestamp() end, null, $4,
+        clock_timestamp() - make_interval(secs => $5))
 on conflict (lead_id, destination_id) do update
 set state = case when change.state = 'in_flight' then 'in_flight' else 'pending' end,
     version = change.version + 1,
     owner_version = case when excluded.owner_version > 0 then change.version + 1 else change.owner_version end,
+    owner_at = coalesce(excluded.owner_at, change.owner_at),
     priority = excluded.priority,
     first_event_at = least(change.first_event_at, excluded.first_event_at),
     attempts = case when change.state = 'failed' then 0 else change.attempts end,

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from fairturn.config import Settings
-from fairturn.decide.outgoing import Draft, owner_rule, sort_out, values_rule
+from fairturn.decide.outgoing import Draft, owner_rule, sort_out, untold, values_rule
 from fairturn.model import FieldState, Outgoing, Refused
 
 NOW = datetime(2026, 3, 2, 10, tzinfo=UTC)
@@ -28,6 +28,41 @@ RECORD = Outgoing(
 )
 def test_owner(facts, owner):
     assert owner_rule({"emea": {"crm": "00GQUEUE"}})("crm", *facts) == owner
+
+
+TWO = {
+    "crm": {"type": "salesforce"},
+    "hub": {"type": "hubspot"},
+    "paper": {"type": "console"},
+}
+
+
+def test_only_the_system_of_record_is_told_an_owner():
+    """Two CRMs that both have an owner are two truths; a console prints what would be written."""
+    owner_of = owner_rule({"emea": {"crm": "Q1", "hub": "Q2"}}, untold(settings_of("crm")))
+    assert owner_of("crm", "assigned", "ann", "emea", None) == ("ann", "rep")
+    assert owner_of("paper", "assigned", "ann", "emea", None) == ("ann", "rep")
+    for status in ("assigned", "held", "parked"):
+        assert owner_of("hub", status, "ann", "emea", "Junk") == (None, "raw")
+
+
+def test_without_a_system_of_record_everybody_is_told():
+    assert untold(settings_of(None)) == frozenset()
+
+
+def settings_of(system_of_record):
+    return Settings.model_validate({"destinations": TWO, "system_of_record": system_of_record})
+
+
+def test_a_lead_that_somebody_else_owns_there_carries_no_owner():
+    assert owner_rule({})("crm", "owned", None, None, None) == (None, "raw")
+
+
+def test_a_record_of_the_crms_own_is_written_once_to_bear_our_key():
+    """Nothing that the mapping writes is new there, but our key is."""
+    adopted = replace(RECORD, confirmed=None, found={"City": "Kiel"})
+    assert sort_out([adopted], {"ft-1": {}}, shadow=False).send == (adopted,)
+    assert sort_out([replace(adopted, confirmed={})], {"ft-1": {}}, shadow=False).send == ()
 
 
 def test_a_record_that_was_confirmed_word_for_word_is_not_sent_again():

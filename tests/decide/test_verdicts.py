@@ -27,6 +27,12 @@ def test_written_is_done_with_the_record_as_sent():
     assert judge(answer) == (Done(1, "00Q1", True, {"City": "Kiel"}),)
 
 
+def test_what_was_left_out_of_a_write_goes_with_it():
+    said = Written("ft-1", "003A", False, "Contact", {"Rating": "not an option"}, "005BOB")
+    (verdict,) = judge(Answer((said,), {"ft-1": {"City": "Kiel"}}))
+    assert verdict == Done(1, "003A", False, {"City": "Kiel"}, False, "Contact", {"Rating": "not an option"}, "005BOB")
+
+
 def test_refused_is_failed_in_the_words_of_the_crm():
     answer = Answer((Refused("ft-1", "INACTIVE_OWNER_OR_USER", "inactive user [005]", owner_fault=True),))
     assert judge(answer) == (Failed(1, "INACTIVE_OWNER_OR_USER", "inactive user [005]", owner_fault=True),)

@@ -8,7 +8,7 @@ from functools import partial
 
 from fairturn.assemble.crms import hubspot_secrets
 from fairturn.config import Settings
-from fairturn.decide.outgoing import owner_rule, values_rule
+from fairturn.decide.outgoing import owner_rule, untold, values_rule
 from fairturn.destinations import hubspot
 from fairturn.destinations.console import Console
 from fairturn.destinations.salesforce import open_salesforce, open_shadow
@@ -60,7 +60,7 @@ async def deliveries(
     router: RouteStation,
 ) -> list[tuple[str, Station, Callable[[], Awaitable[None]]]]:
     """Stations to run; what they hold open is closed with `stack`. `router` takes leads whose owner a CRM refuses."""
-    owners = owner_rule({name: pool.hold_owner for name, pool in settings.pools.items()})
+    owners = owner_rule({name: pool.hold_owner for name, pool in settings.pools.items()}, untold(settings))
     ledger = PostgresLedger(database, owners, values_rule(settings))
 
     async def refused(crm: str, rep: str, lead: int, message: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -20,10 +20,14 @@ ValuesOf = Callable[[Fields], Mapping[str, FieldValue]]
 Draft = Mapping[str, object] | Refused
 
 
-def owner_rule(hold_owners: Mapping[str, Mapping[str, str]]) -> OwnerOf:
-    """hold_owners: pool -> destination -> queue or user that owns held leads meanwhile."""
+def owner_rule(hold_owners: Mapping[str, Mapping[str, str]], untold: Collection[str] = ()) -> OwnerOf:
+    """hold_owners: pool -> destination -> queue or user that owns held leads meanwhile. untold: destinations that are
+    told no owner.
+    """
 
     def owner_of(destination: str, status: LeadStatus, rep: str | None, pool: str | None, park: str | None) -> Owner:
+        if destination in untold:
+            return None, "raw"
         if status == "assigned":
             return rep, "rep"
         if status == "parked":
@@ -33,6 +37,17 @@ def owner_rule(hold_owners: Mapping[str, Mapping[str, str]]) -> OwnerOf:
         return None, "raw"
 
     return owner_of
+
+
+def untold(settings: Settings) -> frozenset[str]:
+    """CRMs beside the system of record: two that are told owners would be two truths. A console only prints."""
+    if settings.system_of_record is None:
+        return frozenset()
+    return frozenset(
+        name
+        for name, mine in settings.destinations.items()
+        if name != settings.system_of_record and mine.type != "console"
+    )
 
 
 def told(fields: Fields) -> dict[str, FieldValue]:

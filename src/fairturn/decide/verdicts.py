@@ -142,7 +142,16 @@ def _judge(
     match outcome:
         case Written():
             anew = record.record_id is not None and outcome.record_id != record.record_id
-            return Done(record.lead, outcome.record_id, outcome.created, sent, anew)
+            return Done(
+                lead=record.lead,
+                record_id=outcome.record_id,
+                created=outcome.created,
+                record=sent,
+                anew=anew,
+                object_type=outcome.object_type,
+                without=outcome.without,
+                owner_stands=outcome.owner_stands,
+            )
         case Refused():
             return Failed(record.lead, outcome.code, outcome.message, owner_fault=outcome.owner_fault)
         case Later():

@@ -6,36 +6,29 @@ One clock: PostgreSQL's, read with each statement.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
-
-import orjson
 
 from fairturn.decide.batching import Pending
 from fairturn.decide.merging import load
 from fairturn.decide.outgoing import OwnerOf, ValuesOf, told
 from fairturn.decide.sizing import Size
 from fairturn.decide.verdicts import request_heard
-from fairturn.model import (
-    Answer,
-    Batch,
-    Done,
-    Failed,
-    Later,
-    Outcome,
-    Outgoing,
-    Refused,
-    RetryAt,
-    Ripening,
-    Unknown,
-    Verdict,
-    Written,
-)
+from fairturn.model import Answer, Batch, Done, FieldValue, Outgoing, Ripening, Verdict
 from fairturn.ports import Lease
+from fairturn.stores.postgres.answers import (
+    OUTCOME_COLUMNS,
+    VERDICT_COLUMNS,
+    kept,
+    outcome_row,
+    problem_of,
+    verdict_row,
+)
 from fairturn.stores.postgres.database import Connection, Database, statements
 
 SQL = statements("ledger")
-LONGEST = 2000  # characters of the CRM's words that are kept
+STALE = 600.0  # seconds: what was read or written longer ago may have been changed there since
 
 
 class PostgresLedger:
@@ -68,7 +61,14 @@ class PostgresLedger:
         return Pending(
             now=flying["now"],
             rows=tuple(
-                Ripening(row["lead_id"], row["first_event_at"], row["due_at"], row["account"], row["priority"])
+                Ripening(
+                    lead=row["lead_id"],
+                    first_event_at=row["first_event_at"],
+                    due_at=row["due_at"],
+                    account=row["account"],
+                    priority=row["priority"],
+                    object_type=row["record_type"],
+                )
                 for row in rows
             ),
             busy=frozenset(flying["accounts"]),
@@ -83,7 +83,7 @@ class PostgresLedger:
             # Only now, in a snapshot of its own: what another holder took before we had the lock is in flight.
             flying = await one(connection, SQL.flying, destination)
             claimed = [row["lead_id"] for row in await connection.fetch(SQL.claim, destination, list(leads))]
-            rows = await connection.fetch(SQL.take, destination, holder, claimed, timeout, flying["accounts"])
+            rows = await connection.fetch(SQL.take, destination, holder, claimed, timeout, flying["accounts"], STALE)
         if not rows:
             return None
         records = sorted(
@@ -111,6 +111,12 @@ class PostgresLedger:
             confirmed=row["record"],
             shadow=row["mode"] == "shadow",
             first_try_at=row["tried_at"],
+            object_type=row["record_type"],
+            assignment=assignment(row),
+            found=row["found"],
+            owner_known=row["owner_known"],
+            refused=row["refused"] or {},
+            reread=row["reread"],
         )
 
     async def settle(self, batch: Batch, answer: Answer, verdicts: Sequence[Verdict], holder: UUID) -> int:
@@ -129,34 +135,19 @@ class PostgresLedger:
         return len(taken)
 
     async def _settle(self, connection: Connection, batch: Batch, answer: Answer, verdicts: Sequence[Verdict]) -> None:
-        shadow = {record.lead for record in batch.records if record.key in answer.shadow}
-        bare = {record.lead for record in batch.records if record.owner is None}
-        anew = {verdict.lead: verdict for verdict in verdicts if isinstance(verdict, Done) and verdict.anew}
-        ownerless = {lead for lead, verdict in anew.items() if verdict.created and lead in bare}
-        rows = [
-            (*verdict_row(verdict, shadow=verdict.lead in shadow), verdict.lead in anew, verdict.lead in ownerless)
-            for verdict in verdicts
-        ]
-        if anew:
-            ids = [kept(verdict.record_id) for verdict in anew.values()]
-            await connection.execute(SQL.made_anew, batch.destination, batch.id, list(anew), ids)
-        columns = list(zip(*rows, strict=True)) if rows else [()] * 10
-        await connection.execute(SQL.settle, batch.destination, batch.id, *columns)
+        records = {record.lead: record for record in batch.records}
+        rows = [verdict_row(verdict, records[verdict.lead], answer) for verdict in verdicts]
+        if anew := [verdict for verdict in verdicts if isinstance(verdict, Done) and verdict.anew]:
+            ids = [kept(verdict.record_id) for verdict in anew]
+            await connection.execute(SQL.made_anew, batch.destination, batch.id, [one.lead for one in anew], ids)
+        columns = list(zip(*rows, strict=True)) if rows else [()] * VERDICT_COLUMNS
+        await connection.execute(SQL.settle, batch.destination, batch.id, STALE, *columns)
 
     async def _note(self, connection: Connection, batch: Batch, answer: Answer) -> None:
         outcomes = {outcome.key: outcome for outcome in answer.outcomes}
-        rows = [
-            (
-                record.lead,
-                *outcome_row(
-                    outcomes.get(record.key), same=record.key in answer.same, shadow=record.key in answer.shadow
-                ),
-                record.owner,
-                text(answer.records.get(record.key)),
-            )
-            for record in batch.records
-        ]
-        await connection.execute(SQL.note, batch.id, *zip(*rows, strict=True))
+        rows = [outcome_row(record, outcomes.get(record.key), answer) for record in batch.records]
+        columns = list(zip(*rows, strict=True)) if rows else [()] * OUTCOME_COLUMNS
+        await connection.execute(SQL.note, batch.id, STALE, *columns)
 
     async def block(self, destination: str, seconds: float | None, cause: str, *, person: bool = False) -> None:
         """Nobody sends for `seconds`. None: paused until a person resumes; the ceiling counts from now."""
@@ -186,56 +177,31 @@ async def one(connection: Connection, sql: str, *arguments: object) -> dict[str,
     return dict((await connection.fetch(sql, *arguments))[0])
 
 
-def kept(words: str) -> str:
-    """A destination's words as PostgreSQL can hold them: no NUL, no half of a surrogate pair, not too many."""
-    return words[:LONGEST].replace("\0", "\ufffd").encode("utf-8", "replace").decode("utf-8")
+def assignment(row: Mapping[str, Any]) -> dict[str, FieldValue]:
+    """What a mapping may say of how the lead came to its owner; times in UTC, ISO 8601.
+
+    Without an assignment (held, parked, owned there already): what the lead itself says of its rule and why.
+    """
+    received = row["received_at"] or row["created_at"]
+    told: dict[str, FieldValue] = {
+        "rule": row["rule_id"],
+        "pool": row["pool_id"],
+        "reason": row["reason"],
+        "received_at": stamp(received),
+        "id": None,
+        "assigned_at": None,
+    }
+    if row["status"] == "assigned" and row["given_id"] is not None:
+        seq = row["given_seq"]
+        told |= {
+            "id": str(row["given_id"]) if seq is None else f"{row['given_pool']}#{seq}",
+            "rule": row["given_rule"] or row["rule_id"],
+            "pool": row["given_pool"],
+            "reason": row["given_reason"],
+            "assigned_at": stamp(row["given_at"]),
+        }
+    return told
 
 
-def text(record: Mapping[str, object] | None) -> str | None:
-    return None if record is None else orjson.dumps(record).decode()
-
-
-def verdict_row(verdict: Verdict, *, shadow: bool) -> tuple[object, ...]:
-    """(lead, kind, after, counts, code, message, record_id, record)"""
-    match verdict:
-        case Done():
-            kind = "shadow" if shadow else "done"
-            return (verdict.lead, kind, 0.0, False, None, None, kept(verdict.record_id), text(verdict.record))
-        case RetryAt():
-            return (
-                verdict.lead,
-                "retry",
-                verdict.after,
-                verdict.counts,
-                kept(verdict.code),
-                kept(verdict.message),
-                None,
-                None,
-            )
-        case Failed():
-            return (verdict.lead, "failed", 0.0, True, kept(verdict.code), kept(verdict.message), None, None)
-
-
-def outcome_row(outcome: Outcome | None, *, same: bool, shadow: bool) -> tuple[object, ...]:
-    """(outcome, code, message, record_id, created)"""
-    if shadow:
-        return ("shadow", None, None, None, None)
-    match outcome:
-        case Written():
-            return ("same" if same else "written", None, None, kept(outcome.record_id), outcome.created)
-        case Refused():
-            return ("refused", kept(outcome.code), kept(outcome.message), None, None)
-        case Later():
-            return ("later", kept(outcome.code), kept(outcome.message), None, None)
-        case Unknown():
-            return ("unknown", None, kept(outcome.message), None, None)
-        case None:
-            return ("unknown", None, "the CRM did not mention this record", None, None)
-
-
-def problem_of(answer: Answer) -> str | None:
-    """The sentence about the request as a whole, if it failed as one."""
-    for outcome in answer.outcomes:
-        if isinstance(outcome, Later) and outcome.scope == "destination":
-            return kept(f"{outcome.code}: {outcome.message}")
-    return None
+def stamp(moment: datetime) -> str:
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -47,7 +47,7 @@ where c.destination_id = $1 and c.state = 'in_flight'
 -- their retry and rows of accounts in flight are passed over here: they must not fill the page and hide the others.
 select c.* from unnest(array['high', 'normal', 'bulk']) with ordinality as p (priority, rank)
 cross join lateral (
-    select c.lead_id, c.first_event_at, c.due_at, c.priority, r.account
+    select c.lead_id, c.first_event_at, c.due_at, c.priority, c.record_type, r.account
     from change c
     join lead l on l.id = c.lead_id and l.merged_into is null
     left join account a on a.id = l.account_id
@@ -62,7 +62,7 @@ order by p.rank, c.first_event_at
 limit $2
 
 -- name: next_due
-select c.lead_id, c.first_event_at, c.due_at, c.priority, null::bigint as account
+select c.lead_id, c.first_event_at, c.due_at, c.priority, c.record_type, null::bigint as account
 from change c join lead l on l.id = c.lead_id and l.merged_into is null
 where c.destination_id = $1 and c.state = 'pending' and c.due_at > $2
 order by c.due_at limit 1
@@ -89,8 +89,14 @@ for update of c skip locked
 -- A statement of its own, after the claim: route writes a lead's fields and its change's version in one transaction, and
 -- only a snapshot younger than the lock shows both as they belong together.
 with picked as materialized (
-    select c.lead_id, c.version, c.attempts, c.record_id, c.record, c.first_event_at, c.first_try_at,
-           c.owner_version > c.owner_confirmed as owner_due, c.external_key as key, l.fields, l.status, l.rep_id, l.pool_id,
+    select c.lead_id, c.version, c.attempts, c.record_id, c.record_type, c.record, c.found, c.owner as owner_known, c.refused,
+           c.first_event_at, c.first_try_at, c.owner_version > c.owner_confirmed as owner_due,
+           case when c.record_id is not null
+                then c.found_at is null or c.found_at < clock_timestamp() - make_interval(secs => $6)
+                -- It was sent before, and perhaps written: it may have an owner by now who is not ours.
+                else c.owner_version > c.owner_confirmed and c.sent_version is not null
+                     and coalesce(c.owner_at < clock_timestamp() - make_interval(secs => $6), true) end as reread,
+           c.external_key as key, l.fields, l.status, l.rep_id, l.pool_id, l.rule_id, l.reason, l.created_at,
            l.park ->> $1 as park, l.mode, r.account
     from change c
     join lead l on l.id = c.lead_id
@@ -114,8 +120,18 @@ with picked as materialized (
     insert into write (batch_id, lead_id, destination_id, version, oldest_event_at, account_id)
     select o.id, p.lead_id, $1, p.version, p.first_event_at, p.account from picked p, opened o
 )
-select p.*, o.id as batch_id, o.deadline, k.key as account_key, coalesce(p.first_try_at, clock_timestamp()) as tried_at
+select p.*, o.id as batch_id, o.deadline, k.key as account_key, coalesce(p.first_try_at, clock_timestamp()) as tried_at,
+       g.id as given_id, g.pool_id as given_pool, g.seq as given_seq, g.rule_id as given_rule, g.reason as given_reason,
+       g.at as given_at, e.received_at
 from picked p cross join opened o left join account k on k.id = p.account
+left join lateral (
+    -- A lead that met others may have its rep from one of those.
+    select a.id, a.pool_id, a.seq, a.rule_id, a.reason, a.at from assignment a
+    where a.lead_id in (select p.lead_id union all select y.id from lead y where y.merged_into = p.lead_id)
+      and a.kind in ('turn', 'credit', 'kept', 'owner') and a.rep_id = p.rep_id
+    order by a.id desc limit 1
+) g on p.status = 'assigned'
+left join lateral (select min(received_at) as received_at from event where lead_id = p.lead_id) e on true
 
 -- name: ours
 select c.lead_id from change c join batch b on b.id = c.batch_id
@@ -135,55 +151,80 @@ join change c on c.lead_id = n.lead_id and c.destination_id = $1 and c.batch_id 
 
 -- name: settle
 -- A verdict counts for the version that was sent. Version and owner_version may have moved on meanwhile; a newer owner
--- stays due, because owner_confirmed stops at what was sent. A record that was made anew without an owner belongs to the
--- integration's user: its owner is due, as a version of its own.
+-- stays due, because owner_confirmed stops at what was sent. An owner is due once more, as a version of its own, where a
+-- record was made anew without one, and where somebody else's was found ($3 seconds or less after ours was decided: then
+-- ours is the newer decision, and only what we knew of theirs was old).
 with v as (
-    select *
-    from unnest($3::bigint[], $4::text[], $5::float8[], $6::boolean[], $7::text[], $8::text[], $9::text[], $10::text[],
-                $11::boolean[], $12::boolean[])
-        as v (lead_id, kind, after, counts, code, message, record_id, record, anew, ownerless)
+    select v.*, c.version > c.sent_version as moved, c.version + 1 as next, w.oldest_event_at,
+           v.ownerless or (v.stands and coalesce(c.owner_at >= b.taken_at - make_interval(secs => $3), false)) as again
+    from unnest($4::bigint[], $5::text[], $6::float8[], $7::boolean[], $8::text[], $9::text[], $10::text[], $11::text[],
+                $12::boolean[], $13::boolean[], $14::boolean[], $15::text[], $16::text[], $17::text[], $18::text[],
+                $19::text[], $20::boolean[])
+        as v (lead_id, kind, after, counts, code, message, record_id, record, anew, ownerless, sent, record_type, found,
+              owner, without, refused, stands)
+    join write w on w.lead_id = v.lead_id and w.batch_id = $2
+    join batch b on b.id = w.batch_id
+    join change c on c.lead_id = v.lead_id and c.destination_id = $1 and c.batch_id = $2
 )
 update change c
-set version = c.version + v.ownerless::integer,
-    owner_version = case when v.ownerless then c.version + 1 else c.owner_version end,
-    state = case when v.kind = 'retry' or v.ownerless or c.version > c.sent_version then 'pending'
+set version = case when v.again then v.next else c.version end,
+    owner_version = case when v.again then v.next else c.owner_version end,
+    state = case when v.kind = 'retry' or v.again or v.moved then 'pending'
                  when v.kind = 'shadow' then 'done' else v.kind end,
     batch_id = null,
     first_event_at = case
-        when v.kind in ('done', 'shadow') and (v.ownerless or c.version > c.sent_version)
-            then coalesce(c.first_event_at, clock_timestamp())
+        when v.kind in ('done', 'shadow') and (v.again or v.moved) then coalesce(c.first_event_at, clock_timestamp())
         when v.kind in ('done', 'shadow') then null
-        else least(c.first_event_at, w.oldest_event_at) end,
+        else least(c.first_event_at, v.oldest_event_at) end,
     due_at = case when v.kind = 'retry' then clock_timestamp() + make_interval(secs => v.after) else 'epoch' end,
     attempts = case
         when v.kind = 'retry' then c.attempts + v.counts::integer
-        when v.kind = 'failed' and c.version <= c.sent_version then c.attempts + 1
+        when v.kind = 'failed' and not v.moved then c.attempts + 1
         else 0 end,
-    first_try_at = case when v.kind = 'retry' or (v.kind = 'failed' and c.version <= c.sent_version)
-        then c.first_try_at end,
-    failed_at = case when v.kind = 'failed' and c.version <= c.sent_version then clock_timestamp() end,
+    first_try_at = case when v.kind = 'retry' or (v.kind = 'failed' and not v.moved) then c.first_try_at end,
+    failed_at = case when v.kind = 'failed' and not v.moved then clock_timestamp() end,
     confirmed = case when v.kind = 'done' then greatest(c.confirmed, c.sent_version) else c.confirmed end,
     owner_confirmed = case when v.kind = 'done'
         then greatest(c.owner_confirmed, least(c.owner_version, c.sent_version)) else c.owner_confirmed end,
     record = case when v.anew then v.record::jsonb
                   when v.kind = 'done' then coalesce(c.record, '{}') || v.record::jsonb else c.record end,
     record_id = case when v.kind = 'done' then coalesce(nullif(v.record_id, ''), c.record_id) else c.record_id end,
+    record_type = case when v.anew then v.record_type
+                       when v.kind = 'done' then coalesce(v.record_type, c.record_type) else c.record_type end,
+    -- What was read, and over it what was written after the reading.
+    found = case when v.kind <> 'done' or not v.sent then c.found
+                 else case when v.anew then '{}' else coalesce(c.found, '{}') end
+                      || coalesce(v.found::jsonb, '{}') || v.record::jsonb end,
+    found_at = case when v.kind = 'done' and v.sent then clock_timestamp() else c.found_at end,
+    owner = case when v.kind <> 'done' then c.owner when v.anew then v.owner else coalesce(v.owner, c.owner) end,
+    -- A field that it has taken since is no more among those that it did not take.
+    without = case when v.kind <> 'done' then c.without
+                   else nullif(case when v.anew then '{}' else coalesce(c.without, '{}') - array(select jsonb_object_keys(v.record::jsonb)) end
+                               || coalesce(v.without::jsonb, '{}'), '{}') end,
+    refused = case when v.kind <> 'done' then c.refused
+                   else nullif(case when v.anew then '{}' else coalesce(c.refused, '{}') - array(select jsonb_object_keys(v.record::jsonb)) end
+                               || coalesce(v.refused::jsonb, '{}'), '{}') end,
     cause = case when v.kind = 'retry' then coalesce(v.message, v.code) end,
     code = v.code,
     message = v.message
-from v join write w on w.lead_id = v.lead_id and w.batch_id = $2
+from v
 where c.destination_id = $1 and c.lead_id = v.lead_id and c.batch_id = $2
 
 -- name: note
 -- What the CRM said is a fact whoever holds the rows by now.
 with n as (
-    select * from unnest($2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::boolean[], $8::text[], $9::text[])
-        as n (lead_id, outcome, code, message, record_id, created, owner, record)
+    select * from unnest($3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[], $8::boolean[], $9::text[], $10::text[],
+                         $11::text[], $12::text[])
+        as n (lead_id, outcome, code, message, record_id, created, owner, record, without, stands)
 )
 update write w
 set outcome = n.outcome, code = n.code, message = n.message, record_id = nullif(n.record_id, ''), created = n.created,
-    owner = n.owner, record = n.record::jsonb, answered_at = clock_timestamp()
-from n where w.batch_id = $1 and w.lead_id = n.lead_id
+    owner = n.owner, record = n.record::jsonb, answered_at = clock_timestamp(), without = n.without::jsonb,
+    -- Ours follows at once where it is the newer decision (see settle).
+    owner_stands = case when c.owner_at >= b.taken_at - make_interval(secs => $2) then null else n.stands end
+from n, batch b, change c
+where w.batch_id = $1 and w.lead_id = n.lead_id and b.id = w.batch_id
+  and c.lead_id = w.lead_id and c.destination_id = w.destination_id
 
 -- name: close
 update batch
