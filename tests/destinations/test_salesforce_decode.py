@@ -211,12 +211,13 @@ def test_a_row_that_says_nothing_sure_is_unknown_case_100(row):
     assert isinstance(outcome, Unknown)
 
 
-def test_a_record_that_is_gone_has_another_id_and_a_neighbours_id_is_no_answer_case_28():
-    """Case 28: deleted or merged in the CRM, the upsert makes it anew. An order that is not ours shows in the ids."""
+def test_what_is_written_by_its_id_answers_with_that_id_and_a_neighbours_id_is_no_answer_case_28():
+    """Case 28: an order that is not ours shows in the ids. By our key any id may come, but that of a neighbour."""
     other = "00QXX0000000002AAA"
-    (outcome,) = read(
-        reply(200, [{"success": True, "id": other, "created": True}]), [replace(RECORD, record_id=ID)]
-    ).outcomes
+    body = [{"success": True, "id": other, "created": True}]
+    (outcome,) = read(reply(200, body), [replace(RECORD, record_id=ID)]).outcomes
+    assert isinstance(outcome, Unknown)
+    (outcome,) = read(reply(200, body), [RECORD]).outcomes
     assert outcome == Written(RECORD.key, other, created=True)
     sent = [replace(RECORD, record_id=ID), replace(RECORD, key="ft-2", record_id=other)]
     rows = [{"success": True, "id": one, "created": False} for one in (other, ID)]

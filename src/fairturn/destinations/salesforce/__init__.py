@@ -39,6 +39,7 @@ def open_salesforce(
         timeout=settings.request_timeout,
         slots=settings.max_slots,
         wanted=wanted(encoder, reps, owners),
+        asked=settings.existing == "ask",
     )
 
 

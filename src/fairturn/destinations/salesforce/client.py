@@ -1,40 +1,29 @@
-"""Salesforce as a destination: sObject Collections upsert on our external id, one outcome per record.
+"""Salesforce as a destination: few calls, one outcome per record.
 
-PATCH /services/data/vXX.X/composite/sobjects/{Object}/{ExternalIdField}
-https://developer.salesforce.com/docs/platform/api-rest/guide/resources-composite-sobjects-collections-upsert.html
+A write is: find out what must be known, send, and look once more at what was refused for a reason that we can mend.
 """
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
-from fairturn.destinations.http import NoAnswer, NotSent, Reply, open_client
+from fairturn.destinations.http import open_client
 from fairturn.destinations.salesforce.auth import Credentials, Login
-from fairturn.destinations.salesforce.decode import Reading, lacks_parent, names_nobody, read
 from fairturn.destinations.salesforce.describe import Shapes
 from fairturn.destinations.salesforce.directory import Directory, Named
-from fairturn.destinations.salesforce.encode import Encoder, Record, only_id_is_the_owners, payload
-from fairturn.destinations.salesforce.limits import MAX_RECORDS
+from fairturn.destinations.salesforce.drafting import Drafter
+from fairturn.destinations.salesforce.encode import Encoder, Record
+from fairturn.destinations.salesforce.finding import Finder, There
+from fairturn.destinations.salesforce.looking_again import SecondLook
 from fairturn.destinations.salesforce.lookup import Reader
-from fairturn.destinations.salesforce.wire import NO_RULES, Part, Run, Wire
-from fairturn.errors import LoginRefused, WrongOrg
-from fairturn.model import Answer, Batch, Later, LookUp, Outcome, Outgoing, Refused, Unknown, Written
+from fairturn.destinations.salesforce.rows import Row, Writing
+from fairturn.destinations.salesforce.sending import LEAST, Sender
+from fairturn.destinations.salesforce.wire import NO_RULES, SAVE_ALIKE, Run, Wire
+from fairturn.errors import DestinationError, LoginRefused, WrongOrg
+from fairturn.model import Answer, Batch, LookUp, Outgoing, Refused, Written
 
-KEPT = 10_000  # account keys remembered as not being in the CRM
-FORGET = 600.0  # seconds until such a key is tried again
-
-Drafted = tuple[Outgoing, Record]
-
-
-@dataclass(slots=True)
-class _Run(Run):
-    """One `write`: its time, its calls, and what each record came to."""
-
-    splits: int = 0  # further requests that may be spent on finding records that spoil one
-    outcomes: dict[str, Outcome] = field(default_factory=dict)
-    records: dict[str, Record] = field(default_factory=dict)
+ROUNDS = 4  # of one write: a record may have more than one fault, and Salesforce tells one at a time
 
 
 class Salesforce:
@@ -50,16 +39,21 @@ class Salesforce:
         timeout: float,
         slots: int = 4,
         wanted: Iterable[Named] = (),
+        asked: bool = True,
     ) -> None:
+        """wanted: who must be found in the org before the first write. asked: people are looked up beforehand."""
         self._client = open_client(timeout=timeout, allow_private=credentials.allow_private, connections=slots + 2)
         self._wire = Wire(self._client, Login(self._client, credentials, name), name=name, version=version)
         self._directory = Directory(self._wire, name, wanted)
         self._shapes = Shapes(self._wire, name)
+        self._drafter = Drafter(encoder, self._directory, self._shapes)
         self._reader = Reader(self._wire, self._directory, self._shapes, encoder, name)
+        self._finder = Finder(self._reader, encoder)
+        self._second = SecondLook(self._drafter, self._finder, encoder)
+        self._sender = Sender(self._wire, encoder.external_id, {**NO_RULES, **(SAVE_ALIKE if asked else {})})
         self._encoder = encoder
         self._name = name
         self._timeout = timeout
-        self._missing: dict[str, float] = {}  # an account's id or key -> when to try it again
 
     def __repr__(self) -> str:
         return f"Salesforce({self._name!r})"
@@ -69,6 +63,7 @@ class Salesforce:
         run = Run.of(self._timeout)
         session = await self._wire.session(run)
         await self._directory.load(run)
+        await self._describe(run, {self._encoder.sobject})
         return session.org
 
     async def look_up(self, emails: Sequence[str], seconds: float) -> LookUp:
@@ -81,89 +76,79 @@ class Salesforce:
         await self._client.aclose()
 
     def draft(self, records: Sequence[Outgoing]) -> Mapping[str, Record | Refused]:
-        return {record.key: self._encoder.draft(record, self._directory.known) for record in records}
+        return {record.key: self._drafter.draft(record) for record in records}
 
     async def write(self, batch: Batch) -> Answer:
         """Within the request time-out, login included. Raises DestinationError only before anything was sent."""
-        run = _Run(asyncio.get_running_loop().time() + self._timeout)
+        run = Writing.of(self._timeout)
         await self._wire.session(run)
         await self._directory.load(run, [name for record in batch.records for name in self._encoder.names(record)])
-        drafted: list[Drafted] = []
-        for outgoing, draft in zip(batch.records, self.draft(batch.records).values(), strict=True):
-            if isinstance(draft, Refused):
-                run.outcomes[outgoing.key] = draft
-            else:
-                drafted.append((outgoing, draft))
-        for start in range(0, len(drafted), MAX_RECORDS):
-            await self._upsert(run, drafted[start : start + MAX_RECORDS])
+        await self._describe(run, {self._encoder.object_of(record) for record in batch.records})
+        stale = [record for record in batch.records if record.reread]
+        there = await self._finder.again(run, stale) if stale else {}
+        rows = [row for record in batch.records if (row := self._row(run, record, there.get(record.key)))]
+        for left in reversed(range(ROUNDS)):
+            rows = [row for row in rows if not self._is_done(run, row)]
+            if not rows:
+                break
+            await self._sender.send(run, rows)
+            rows = await self._second.mended(run, rows, self._wire.user) if left and run.left() > LEAST else []
+        self._second.settle(run)
+        return self._answer(run, batch)
+
+    # ---- what is sent -----------------------------------------------------------------------------------------------
+
+    async def _describe(self, run: Run, objects: Iterable[str]) -> None:
+        """Best known beforehand, and no reason to write nothing: what is wrong is said by the answers too."""
+        for sobject in objects:
+            if self._drafter.places(sobject):
+                try:
+                    await self._shapes.of(run, sobject)
+                except (LoginRefused, WrongOrg):
+                    raise
+                except DestinationError:
+                    continue
+
+    def _row(self, run: Writing, out: Outgoing, there: There | None) -> Row | None:
+        if there is not None:
+            run.found[out.key] = there.values
+            run.owners |= {out.key: there.owner} if there.owner else {}
+        row = self._drafter.row(out, there, self._wire.user)
+        if isinstance(row, Row):
+            return row
+        run.outcomes[out.key] = row
+        return None
+
+    def _is_done(self, run: Writing, row: Row) -> bool:
+        """Nothing of it is left to be sent: the record is there, and has all it may have."""
+        if row.record or row.stamp or row.out.record_id is None:
+            return False
+        run.outcomes[row.key], run.rows[row.key] = Written(row.key, row.out.record_id, created=False), row
+        return True
+
+    # ---- what is told -----------------------------------------------------------------------------------------------
+
+    def _answer(self, run: Writing, batch: Batch) -> Answer:
+        written: dict[str, Row] = {}
+        for key, row in run.rows.items():
+            outcome = run.outcomes[key]
+            if isinstance(outcome, Written):
+                written[key] = row
+                elsewhere = row.sobject if row.sobject != self._encoder.sobject else None
+                run.outcomes[key] = replace(
+                    outcome, object_type=elsewhere, without=row.without, owner_stands=row.stands
+                )
+                if isinstance(owner := row.record.get("OwnerId"), str):
+                    run.owners[key] = owner
+        used, most = run.usage or (None, None)
         return Answer(
             outcomes=tuple(run.outcomes[record.key] for record in batch.records),
-            records=run.records,
+            records={key: row.record for key, row in run.rows.items()},
+            found=run.found,
+            owners=run.owners,
+            refused={key: row.refused for key, row in written.items() if row.refused},
+            loads=tuple(run.loads),
             calls=run.calls,
-            quota_used=run.usage[0] if run.usage else None,
-            quota_max=run.usage[1] if run.usage else None,
+            quota_used=used,
+            quota_max=most,
         )
-
-    async def _upsert(self, run: _Run, drafted: Sequence[Drafted]) -> None:
-        """One request; a second one, without their accounts, for the records whose account the CRM does not have."""
-        now = asyncio.get_running_loop().time()
-        known = [
-            (outgoing, self._encoder.without_account(record) if self._is_missing(record, now) else record)
-            for outgoing, record in drafted
-        ]
-        run.splits = 2 * len(known).bit_length() + 2
-        await self._divide(run, known)
-        orphans = {
-            outgoing.key: account
-            for outgoing, record in known
-            if (account := self._encoder.account_of(record)) and lacks_parent(run.outcomes[outgoing.key])
-        }
-        if orphans:
-            await self._divide(run, [(o, self._encoder.without_account(r)) for o, r in known if o.key in orphans])
-            # Only what went through without its account says that the account was at fault, and not the owner.
-            self._note_missing((orphans[key] for key in orphans if isinstance(run.outcomes[key], Written)), now)
-        for outgoing, _ in known:
-            # "invalid cross reference id" names no field; where the owner's is the only id, it is the owner's fault.
-            outcome = run.outcomes[outgoing.key]
-            if names_nobody(outcome, outgoing) and only_id_is_the_owners(run.records[outgoing.key]):
-                run.outcomes[outgoing.key] = replace(outcome, owner_fault=True)
-
-    async def _divide(self, run: _Run, drafted: Sequence[Drafted]) -> None:
-        """Salesforce answers 400 to the whole request if it cannot even read one record: halve it until that one
-        stands alone. Bounded, so that a fault of the mapping does not cost a request per record.
-        """
-        reading = await self._send(run, drafted)
-        if reading.kind == "split" and run.splits > 0:
-            middle = len(drafted) // 2
-            run.splits -= 2
-            await self._divide(run, drafted[:middle])
-            await self._divide(run, drafted[middle:])
-            return
-        for (outgoing, record), outcome in zip(drafted, reading.outcomes, strict=True):
-            run.outcomes[outgoing.key] = outcome
-            run.records[outgoing.key] = record
-
-    async def _send(self, run: _Run, drafted: Sequence[Drafted]) -> Reading:
-        """A request, and once more after a renewed login. Whatever happens, every record gets an outcome."""
-        sent = [outgoing for outgoing, _ in drafted]
-        try:
-            return read(await self._request(run, drafted), sent)
-        except NoAnswer as error:
-            return Reading("rows", tuple(Unknown(outgoing.key, str(error)) for outgoing in sent))
-        except (NotSent, LoginRefused, WrongOrg) as error:
-            kind = type(error).__name__
-            return Reading("rows", tuple(Later(o.key, None, "destination", kind, str(error)) for o in sent))
-
-    async def _request(self, run: _Run, drafted: Sequence[Drafted]) -> Reply:
-        path = self._wire.path(f"composite/sobjects/{self._encoder.sobject}/{self._encoder.external_id}")
-        key = self._encoder.external_id
-        rows = [(self._encoder.sobject, {key: outgoing.key, **record}) for outgoing, record in drafted]
-        return await self._wire.send(run, Part("PATCH", path, payload(rows), NO_RULES))
-
-    def _is_missing(self, record: Record, now: float) -> bool:
-        return self._missing.get(self._encoder.account_of(record) or "", 0.0) > now
-
-    def _note_missing(self, accounts: Iterable[str], now: float) -> None:
-        if len(self._missing) > KEPT:
-            self._missing.clear()
-        self._missing |= dict.fromkeys(accounts, now + FORGET)

@@ -14,7 +14,7 @@ import orjson
 
 from fairturn.destinations.http import Reply
 from fairturn.destinations.salesforce.ids import answered_id, same_id
-from fairturn.destinations.salesforce.limits import DAILY, PERSON, limit_pause, retry_after
+from fairturn.destinations.salesforce.limits import DAILY, PERSON, limit_pause, overloads, retry_after
 from fairturn.model import Later, Outcome, Outgoing, Refused, Unknown, Written
 
 LOCK = "UNABLE_TO_LOCK_ROW"
@@ -47,21 +47,29 @@ class Reading:
 
     kind: Literal["rows", "expired", "split"]
     outcomes: tuple[Outcome, ...] = ()
+    problems: tuple[tuple[Problem, ...], ...] = ()  # of each record; () = none
 
 
 def read(reply: Reply, sent: Sequence[Outgoing]) -> Reading:
-    """The answer to an upsert of `sent`. Never raises."""
+    """The answer to a write of `sent`, each with the id by which it was written, if it was. Never raises."""
     body = _json(reply.body)
     if reply.status == 200:
-        return Reading("rows", _rows(body, sent))
+        return Reading("rows", _rows(body, sent), _row_problems(body, sent))
+    if reply.status == 0:
+        return Reading("rows", tuple(Unknown(record.key, "the answer does not mention this part") for record in sent))
     problems = problems_of(body)
     first = problems[0] if problems else Problem(f"HTTP_{reply.status}", f"HTTP {reply.status} without a reason")
+    everyones = ((first,),) * len(sent)
     if reply.status == 401 or first.code == "INVALID_SESSION_ID":
-        return Reading("expired", _all(sent, Later("", None, "destination", first.code, first.words)))
+        return Reading("expired", _all(sent, Later("", None, "destination", first.code, first.words)), everyones)
     if reply.status == 400 and len(sent) > 1 and not _is_transient(first):
-        return Reading("split", _all(sent, Later("", None, "record", first.code, first.words)))
+        return Reading("split", _all(sent, Later("", None, "record", first.code, first.words)), everyones)
     after = retry_after(reply.headers)
-    return Reading("rows", tuple(_of_request(reply.status, first, record, after) for record in sent))
+    return Reading("rows", tuple(_of_request(reply.status, first, record, after) for record in sent), everyones)
+
+
+def overloaded(problems: Sequence[Problem]) -> bool:
+    return any(overloads(problem.code, problem.message) for problem in problems)
 
 
 def _of_request(status: int, problem: Problem, record: Outgoing, after: float | None) -> Outcome:
@@ -91,11 +99,16 @@ def _rows(body: Any, sent: Sequence[Outgoing]) -> tuple[Outcome, ...]:
     return (*(_row(row, record, known) for row, record in zip(body, sent, strict=False)), *missing)
 
 
-def _row(row: Any, record: Outgoing, known: Mapping[str, str]) -> Outcome:
-    """known: first 15 characters of an id -> key of the sent record that bore it so far.
+def _row_problems(body: Any, sent: Sequence[Outgoing]) -> tuple[tuple[Problem, ...], ...]:
+    rows = body if isinstance(body, list) and len(body) <= len(sent) else []
+    found = [problems_of(row.get("errors")) if isinstance(row, dict) else () for row in rows]
+    return (*found, *(() for _ in sent[len(found) :]))
 
-    Another id than the one we know is true: the record was deleted, or merged into another, and the upsert found none
-    with our key and made one; or a person moved our key to the record that stays. The id of a neighbour is no answer.
+
+def _row(row: Any, record: Outgoing, known: Mapping[str, str]) -> Outcome:
+    """known: first 15 characters of an id -> key of the sent record that bears it.
+
+    What is written by its id answers with that id. What is written by our key may answer with any, but a neighbour's.
     """
     if not isinstance(row, dict):
         return Unknown(record.key, "the record's row is no object")
@@ -103,7 +116,9 @@ def _row(row: Any, record: Outgoing, known: Mapping[str, str]) -> Outcome:
         found = answered_id(row.get("id"))
         if found is None or known.get(found[:15], record.key) != record.key:
             return Unknown(record.key, "a row of success without the record's own id")
-        if record.record_id is not None and same_id(found, record.record_id):
+        if record.record_id is not None:
+            if not same_id(found, record.record_id):
+                return Unknown(record.key, "a row of success with the id of another record")
             found = record.record_id
         created = row.get("created")
         return Written(record.key, found, created if isinstance(created, bool) else None)
@@ -162,7 +177,7 @@ def lacks_parent(outcome: Outcome) -> bool:
     if not isinstance(outcome, Refused) or outcome.owner_fault:
         return False
     by_key = outcome.code == "INVALID_FIELD" and NO_PARENT in outcome.message
-    return by_key or outcome.code == "INVALID_CROSS_REFERENCE_KEY"
+    return by_key or outcome.code in ("INVALID_CROSS_REFERENCE_KEY", "INSUFFICIENT_ACCESS_ON_CROSS_REFERENCE_ENTITY")
 
 
 def names_nobody(outcome: Outcome, record: Outgoing) -> TypeGuard[Refused]:

@@ -28,7 +28,7 @@ log = structlog.get_logger(__name__)
 
 PEOPLE: Final = (LEAD, CONTACT)
 BASE: Final[Mapping[str, tuple[str, ...]]] = {
-    LEAD: ("Id", "Email", "OwnerId", "CreatedDate", "IsConverted", "ConvertedContactId"),
+    LEAD: ("Id", "Email", "OwnerId", "CreatedDate", "IsConverted", "ConvertedContactId", "ConvertedDate"),
     CONTACT: ("Id", "Email", "OwnerId", "CreatedDate"),
 }
 CLOSED: Final = 600.0  # seconds until an object that we may not see is asked for again

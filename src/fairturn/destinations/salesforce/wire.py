@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any, Final, Self
 from urllib.parse import quote
 
 import httpx2
@@ -37,7 +37,7 @@ class Run:
     usage: tuple[int, int] | None = None
 
     @classmethod
-    def of(cls, seconds: float) -> Run:
+    def of(cls, seconds: float) -> Self:
         return cls(asyncio.get_running_loop().time() + seconds)
 
     def left(self) -> float:
