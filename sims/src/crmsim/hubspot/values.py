@@ -39,7 +39,7 @@ class Owners(Protocol):
         """`active`, `archived` or `unknown`."""
 
 
-class Malformed(Exception):
+class Malformed(ValueError):
     """A value that no property can hold: the whole request is no JSON of HubSpot's."""
 
 
