@@ -77,11 +77,12 @@ def _brief(exchange: Exchange, sobject: Sobject) -> dict[str, Any]:
 
 def _field(sobject: Sobject, item: Field) -> dict[str, Any]:
     writable = item.writable and not sobject.read_only
-    defaulted = item.default is not None or (item.name == "OwnerId" and not sobject.read_only)
+    filled = item.default is not None or item.kind == "boolean"
+    defaulted = filled or (item.name == "OwnerId" and not sobject.read_only)
     return {
         "name": item.name, "label": item.title, "type": item.kind, "custom": item.name.endswith("__c"),
         "length": item.length if item.kind in SIZED else 0,
-        "nillable": not (item.required or defaulted or item.kind in ("id", "boolean")),
+        "nillable": not (item.required or item.kind in ("id", "boolean") or item.name in ("OwnerId", "Status")),
         "createable": writable, "updateable": writable, "defaultedOnCreate": defaulted or not item.writable,
         "defaultValue": item.default, "externalId": item.external_id, "unique": item.unique,
         "idLookup": item.id_lookup or item.external_id or item.name == "Id", "caseSensitive": item.case_sensitive,
