@@ -194,3 +194,33 @@ class Survey(Protocol):
         """
 
     async def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Something that a CRM has to have before leads are written to it."""
+
+    name: str
+    what: str  # for people
+    there: bool
+    trouble: str = ""  # it is there, and will not do
+    map_line: str = ""  # what the settings have to say for it to be used, where they do not
+
+
+class Furnish(Protocol):
+    """A CRM whose fields for our key and our assignments can be made from here."""
+
+    @property
+    def scopes(self) -> Mapping[str, str]:
+        """What the app has to be allowed, and what for."""
+
+    async def account(self) -> str:
+        """Who answers. Raises DestinationError."""
+
+    async def pieces(self) -> Sequence[Piece]:
+        """Reads only. Raises DestinationError."""
+
+    async def make(self, piece: Piece) -> None:
+        """One that is there already is left as it is. Raises DestinationError."""
+
+    async def close(self) -> None: ...

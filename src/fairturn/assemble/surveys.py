@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 
+from fairturn.assemble.crms import hubspot_secrets
 from fairturn.config import Settings
-from fairturn.desk import Finding, Severity, Survey
+from fairturn.desk import Finding, Furnish, Severity, Survey
+from fairturn.destinations.hubspot import credentials
+from fairturn.destinations.hubspot.furnish import HubSpotFurnish
+from fairturn.destinations.hubspot.survey import HubSpotSurvey
 from fairturn.destinations.salesforce.survey import open_survey as open_salesforce_survey
-from fairturn.errors import ConfigError, DestinationError
+from fairturn.errors import ConfigError, DestinationError, Fault
 from fairturn.operate.secrets import secret
 
 
@@ -40,9 +44,23 @@ async def surveys(
 def open_survey(name: str, settings: Settings, env: Mapping[str, str]) -> Survey:
     """Raises ConfigError for a secret that is missing, DestinationError for a URL that will not do."""
     mine = settings.destinations[name]
+    if mine.type == "hubspot":
+        return HubSpotSurvey(name, settings, credentials(name, mine, hubspot_secrets(name, mine, env)))
+    if mine.client_id is None or mine.client_secret is None:
+        lacking = "client_id" if mine.client_id is None else "client_secret"
+        remedy = f'Write {lacking} = "env:SALESFORCE_{lacking.upper()}", from the app'
+        raise ConfigError((Fault(f"the settings name no {lacking}", remedy, key=f"destinations.{name}.{lacking}"),))
     return open_salesforce_survey(
-        name,
-        settings,
-        client_id=secret(mine.client_id or "", env),
-        client_secret=secret(mine.client_secret or "", env),
+        name, settings, client_id=secret(mine.client_id, env), client_secret=secret(mine.client_secret, env)
     )
+
+
+@asynccontextmanager
+async def furnish(settings: Settings, env: Mapping[str, str], name: str) -> AsyncIterator[Furnish]:
+    """A HubSpot destination that can be furnished. Raises what `open_survey` does."""
+    mine = settings.destinations[name]
+    crm = HubSpotFurnish(name, settings, credentials(name, mine, hubspot_secrets(name, mine, env)))
+    try:
+        yield crm
+    finally:
+        await crm.close()

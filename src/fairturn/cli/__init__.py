@@ -9,7 +9,21 @@ from importlib import import_module
 
 import typer
 
-from fairturn.cli import database, destinations, events, failed, holds, leads, past, proofs, reps, setup, simulate, why
+from fairturn.cli import (
+    crm,
+    database,
+    destinations,
+    events,
+    failed,
+    holds,
+    leads,
+    past,
+    proofs,
+    reps,
+    setup,
+    simulate,
+    why,
+)
 from fairturn.cli.paper import whisper
 
 INTRO = """Every lead to the right rep, fairly, and into the CRM in few, safe, batched calls.
@@ -36,7 +50,8 @@ def _command(function: object, example: str, panel: str) -> None:
 
 
 _command(setup.init, "fairturn init --from leads.csv --destination salesforce", BEGIN)
-_command(setup.check, "fairturn check --config fairturn.toml", BEGIN)
+_command(setup.check, "fairturn check --crm", BEGIN)
+app.add_typer(crm.group, name="crm", rich_help_panel=BEGIN)
 # The module of a command that is not built yet leaves no hole: `serve` and `demo` bring `command` along.
 EXAMPLES = {
     "serve": "fairturn serve --config fairturn.toml --port 8080",

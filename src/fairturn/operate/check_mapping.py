@@ -25,7 +25,8 @@ def judge(loaded: Loaded, key: str, destination: Destination) -> Iterator[Fault]
             place = f"{key}.{part}.{target}"
             meant = MapTo(field=way) if isinstance(way, str) else way
             yield from judge_way(loaded, place, target, meant)
-            yield from judge_mode(loaded, place, target, meant)
+            stages = destination.type == "hubspot" and target == "lifecyclestage"  # HubSpot's own have their order
+            yield from judge_mode(loaded, place, target, meant, ordered=stages)
             yield from judge_record_type(loaded, place, target, meant, destination)
 
 
@@ -44,9 +45,9 @@ def judge_way(loaded: Loaded, place: str, target: str, way: MapTo) -> Iterator[F
         yield loaded.warning(f"{place}.default", message, "Take it out")
 
 
-def judge_mode(loaded: Loaded, place: str, target: str, way: MapTo) -> Iterator[Fault]:
+def judge_mode(loaded: Loaded, place: str, target: str, way: MapTo, *, ordered: bool) -> Iterator[Fault]:
     steps = [step.strip().casefold() for step in way.order]
-    if way.mode == "forward" and len(set(steps)) < 2:
+    if way.mode == "forward" and len(set(steps)) < 2 and (steps or not ordered):
         remedy = 'Write the steps from first to last: order = ["New", "Working", "Qualified"]'
         yield loaded.fault(place, f"{target} only moves forward, and order does not say along which steps", remedy)
     elif way.mode != "forward" and way.order:
