@@ -1,6 +1,7 @@
 """When changes leave and which leave together; the properties hold for any arrivals and any speed of the CRM."""
 
 import itertools
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -120,6 +121,47 @@ def test_what_does_not_fit_leaves_its_room_to_others():
     assert ripe(waiting(*rows), Window(max_records=5), at(9)).leads == (0, 1, 2, 20, 21)
 
 
+# ---- what an org swallows ------
+
+
+def of(kind, *rows):
+    return [replace(one, object_type=kind) for one in rows]
+
+
+def test_each_object_has_its_own_limit():
+    window = Window(max_records=100, limits={None: 30, "Lead": 30, "Contact": 5})
+    rows = [*group(None, 40), *of("Contact", *(row(n) for n in range(100, 110)))]
+    leads = ripe(waiting(*rows), window, at(9)).leads
+    assert (sum(lead < 100 for lead in leads), sum(lead >= 100 for lead in leads)) == (30, 5)
+
+
+def test_a_group_that_the_limits_allow_stays_whole():
+    window = Window(limits={None: 10})
+    rows = group(1, 6) + group(2, 6, 100) + group(3, 4, 200)
+    assert ripe(waiting(*rows), window, at(9)).leads == (*range(6), *range(200, 204))
+
+
+def test_a_group_of_two_objects_leaves_together_where_both_fit():
+    window = Window(limits={None: 3, "Contact": 1})
+    firm = [*group(1, 3), *of("Contact", row(50, account=1))]
+    assert set(ripe(waiting(*firm), window, at(9)).leads) == {0, 1, 2, 50}
+    larger = [*firm, *of("Contact", row(51, account=1))]
+    assert set(ripe(waiting(*larger), window, at(9)).leads) == {0, 1, 2, 50}  # 51 follows: the account is busy
+
+
+def test_a_crowd_is_more_than_the_org_swallows_at_once():
+    window = Window(limits={None: 3})
+    three = [row(number) for number in range(3)]
+    assert ripe(waiting(*three, in_flight=1), window, at(5)).leads == ()
+    assert ripe(waiting(*three, row(9), in_flight=1), window, at(5)).leads == (0, 1, 2)
+
+
+def test_a_limit_is_never_above_the_settings_and_never_nothing():
+    window = Window(max_records=2, limits={None: 50, "Contact": 0})
+    assert len(ripe(waiting(*group(None, 9)), window, at(9)).leads) == 2
+    assert ripe(waiting(*of("Contact", row(1))), window, at(9)).leads == (1,)
+
+
 # ---- fixed and none ---------------------------------------------------------------------------------------------
 
 
@@ -162,12 +204,17 @@ ARRIVALS = st.lists(
     st.integers(1, 12),
     st.integers(1, 4),
     st.integers(1, 60),
+    st.fixed_dictionaries({None: st.integers(1, 12), "Contact": st.integers(1, 12)}),
 )
-def test_everything_leaves_once_and_no_account_flies_twice(arrivals, kind, max_records, max_slots, tenths):
+def test_everything_leaves_once_and_no_account_flies_twice(arrivals, kind, max_records, max_slots, tenths, limits):
     """Random arrivals, sizes and speeds: in = out, each lead once, each account in one request at a time, slots kept,
     and whoever could leave at the latest time the policy names, leaves."""
-    window = Window(kind=kind, max_records=max_records, max_slots=max_slots)
-    waits = [row(n, tick / 10, account=account, priority=p) for n, (tick, account, p) in enumerate(arrivals)]
+    window = Window(kind=kind, max_records=max_records, max_slots=max_slots, limits=limits)
+    waits = [
+        replace(row(n, tick / 10, account=account, priority=p), object_type="Contact" if n % 3 == 2 else None)
+        for n, (tick, account, p) in enumerate(arrivals)
+    ]
+    kinds = {r.lead: r.object_type for r in waits}
     flying: list[tuple[datetime, tuple[int, ...]]] = []
     account_of = {r.lead: r.account for r in waits}
     out: list[int] = []
@@ -179,6 +226,8 @@ def test_everything_leaves_once_and_no_account_flies_twice(arrivals, kind, max_r
         found = ripe(Pending(now, tuple(here), frozenset(busy), len(flying)), window, now)
         if found.leads:
             assert len(found.leads) <= (1 if kind == "none" else max_records)
+            for kind_of, limit in limits.items():
+                assert sum(kinds[lead] == kind_of for lead in found.leads) <= limit
             assert len(flying) < max_slots
             assert not {account_of[lead] for lead in found.leads if account_of[lead] is not None} & set(busy)
             assert not set(found.leads) & set(out)

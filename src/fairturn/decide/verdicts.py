@@ -27,7 +27,17 @@ PATIENT = 86_400.0  # seconds, whatever the CRM asks for: a row whose time never
 UNKNOWN = "UNKNOWN"
 SURE = 6  # failures in a row after which a record that failed alone lets the others try
 # What no waiting mends, in our own words and in the CRMs': credentials, scopes, rights, the wrong org.
-PERSONS = frozenset({"LoginRefused", "WrongOrg", "MISSING_SCOPES", "API_DISABLED_FOR_ORG", "API_CURRENTLY_DISABLED"})
+PERSONS = frozenset(
+    {
+        "LoginRefused",
+        "WrongOrg",
+        "API_DISABLED_FOR_ORG",
+        "API_CURRENTLY_DISABLED",
+        "INVALID_AUTH_HEADER",
+        "MISSING_SCOPES",
+        "INVALID_AUTHENTICATION",
+    }
+)
 ASIDE = 150.0  # seconds: two probes of a destination that is blocked for a minute at a time
 
 

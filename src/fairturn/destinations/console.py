@@ -50,7 +50,11 @@ class Console:
         ways = self._fields or {name: MapTo(field=name) for name in record.fields}
         found: dict[str, object] = {}
         for target, way in ways.items():
+            if way.assignment is not None:
+                found[target] = record.assignment.get(way.assignment)
+                continue
             value = way.value if way.value is not None else record.fields.get(way.field or "", way.default)
+            value = way.record_type if value is None else value
             if value is not None or way.field in record.fields:
                 found[target] = way.default if value is None else value
         return found | ({"owner": record.owner} if record.owner else {})
