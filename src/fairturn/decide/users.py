@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from fairturn.config import Rep
+from fairturn.config import Rep, Settings
 from fairturn.model import Owner
 
 SANDBOX = ".invalid"  # Salesforce appends it to every user's address when a sandbox is made
@@ -73,3 +73,11 @@ def rep_of(owner: Owner, reps: Mapping[str, Rep], destination: str) -> str | Non
     return next(
         (rep for rep, row in reps.items() if mail and not row.ids.get(destination) and bare(row.email) == mail), None
     )
+
+
+def owners_named(settings: Settings, destination: str) -> tuple[str, ...]:
+    """Queues and users that own leads there without being a rep: of pools, and of rules that park."""
+    held = [pool.hold_owner.get(destination) for pool in settings.pools.values()]
+    parks = [rule.park for rule in settings.rules]
+    parked = [park.get(destination) if isinstance(park, dict) else park for park in parks]
+    return tuple(dict.fromkeys(one for one in (*held, *parked) if one))
