@@ -266,3 +266,20 @@ def test_graphs_stand_or_fall_each_for_itself(crm, person):
 def test_composite_does_not_nest(crm):
     inner = part("in", "POST", "composite", {"compositeRequest": [part("x", "GET", "limits")]})
     assert results(send(crm, inner))[0]["httpStatusCode"] == 404
+
+
+def test_what_may_still_be_undone_is_locked(crm, person):
+    """An upsert that meets the uncommitted record waits, finds it gone, and makes its own."""
+    new = {"LastName": "Doe", "Company": "Acme"}
+    path = "sobjects/Lead/Fairturn_Id__c/a"
+    crm.sim("/faults", {"faults": [{"kind": "hang", "on": "part", "object": "Contact", "seconds": 3600}]})
+    parts = [part("lead", "PATCH", path, new), part("bad", "POST", "sobjects/Contact", {"FirstName": "J"})]
+    undone = crm.later(send, crm, *parts, allOrNone=True)
+    crm.wait(resting=1)
+    other = crm.later(crm.call, "PATCH", path, json=new | {"Title": "CEO"})
+    crm.wait(lock_waiting=1)
+    crm.sim("/release", {})
+    assert [one["httpStatusCode"] for one in results(undone.result())] == [400, 400]
+    assert (other.result().status_code, other.result().json()["created"]) == (201, True)
+    assert (crm.record()["Fairturn_Id__c"], crm.record()["Title"]) == ("a", "CEO")
+    assert crm.sim("/summary")["records"]["Lead"] == 1

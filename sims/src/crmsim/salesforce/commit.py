@@ -89,7 +89,13 @@ def _apply(
         if record.deleted:
             return RowError("ENTITY_IS_DELETED", "entity is deleted"), None
         return None, org.update(record, values, author)
-    error = rules.check_again(org, look, sobject, record, values)
+    if intent.record and record is None:  # the transaction that made it has been undone since
+        if job.key is None or job.by_id:
+            return RowError("ENTITY_IS_DELETED", "entity is deleted"), None
+        values = {job.key.name: intent.key} | values
+        error = rules.check(org, look, sobject, None, values)
+    else:
+        error = rules.check_again(org, look, sobject, record, values)
     if error is not None:
         return error, None
     if record is None and storage_full:

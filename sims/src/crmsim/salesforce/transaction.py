@@ -24,9 +24,13 @@ class Transaction:
     notes: list[RowNote] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)
 
-    def wrote(self, notes: Sequence[RowNote], changes: Sequence[Change]) -> None:
+    async def wrote(self, notes: Sequence[RowNote], changes: Sequence[Change]) -> None:
+        """A new record is locked too: nobody writes on what may still be undone. Its lock is free: no wait."""
         self.notes += notes
         self.changes += changes
+        for change in changes:
+            if change.before is None and await self.locks.take(change.record.id, self.entry.n, 0):
+                self.held.append(change.record.id)
 
     def commit(self) -> None:
         versions = [self.org.log(change).json() for change in self.changes]

@@ -57,7 +57,7 @@ async def write(exchange: Exchange, job: Job, rows: Sequence[Row]) -> Committed:
             _note(org, job, row, intent, result)
             for row, intent, result in zip(rows, planned, done.results, strict=True)
         ]
-        transaction.wrote(notes, done.changes)
+        await transaction.wrote(notes, done.changes)
         if exchange.transaction is None:
             transaction.commit()
     finally:
