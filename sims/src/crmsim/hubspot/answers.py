@@ -103,5 +103,39 @@ def parse_json(body: bytes) -> dict[str, Any]:
     return found
 
 
+def part(body: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """An object within a body; nothing is an empty one. Raises ApiError."""
+    found = body.get(name)
+    if found is not None and not isinstance(found, dict):
+        raise malformed(f"Cannot deserialize value of `{name}`: an object is expected")
+    return found or {}
+
+
+def parts(body: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
+    """A list of objects within a body; nothing is an empty one. Raises ApiError."""
+    found = body.get(name)
+    if found is None:
+        return []
+    if not isinstance(found, list) or not all(isinstance(item, dict) for item in found):
+        raise malformed(f"Cannot deserialize value of `{name}`: a list of objects is expected")
+    return found
+
+
+def names(body: Mapping[str, Any], name: str) -> list[str]:
+    """A list of texts within a body. Raises ApiError."""
+    found = body.get(name)
+    if found is not None and not isinstance(found, list):
+        raise malformed(f"Cannot deserialize value of `{name}`: a list is expected")
+    return [str(item) for item in found or ()]
+
+
+def number(body: Mapping[str, Any], name: str) -> int:
+    """A whole number that must be there. Raises ApiError."""
+    found = body.get(name)
+    if isinstance(found, bool) or not str(found).isdigit():
+        raise malformed(f"Cannot deserialize value of type `int` from `{found}` ({name})")
+    return int(str(found))
+
+
 def malformed(reason: str, line: int = 1, column: int = 1) -> ApiError:
     return refuse(400, f"Invalid input JSON on line {line}, column {column}: {reason}")

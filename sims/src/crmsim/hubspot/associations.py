@@ -4,7 +4,7 @@ import itertools
 from typing import Any
 
 from crmsim.clock import stamp
-from crmsim.hubspot import answers, links
+from crmsim.hubspot import answers, links, objects
 from crmsim.hubspot.exchange import Exchange, batch
 from crmsim.hubspot.portal import Author, Record
 from crmsim.hubspot.properties import ObjectType
@@ -22,15 +22,16 @@ async def create(exchange: Exchange, start: str, end: str) -> Answer:
     began, first, last = instant(stamp().wall), exchange.kind(start), exchange.kind(end)
     inputs = exchange.inputs(MOST)
     results, errors = [], []
+    wanted = [[objects.type_of(exchange, first, kind) for kind in answers.parts(item, "types")] for item in inputs]
     await _time(exchange, inputs, last)
     author = exchange.author()
-    for item in inputs:
+    for item, types in zip(inputs, wanted, strict=True):
         one, two, trouble = _pair(exchange, first, last, item)
         if trouble is not None or one is None or two is None:
             errors.append(trouble)
             continue
-        for kind in item.get("types") or ():
-            _join(exchange, one, two, int(kind["associationTypeId"]), author)
+        for kind in types:
+            _join(exchange, one, two, kind, author)
         results.append(_labels(exchange, one, two))
     return _answer(exchange, 201, began, results, errors, author)
 
@@ -70,8 +71,8 @@ async def archive(exchange: Exchange, start: str, end: str) -> Answer:
     await exchange.spend(len(inputs))
     portal, author = exchange.portal, exchange.author()
     for item in inputs:
-        for to in item.get("to") or ():
-            links.disconnect(portal, str(item["from"]["id"]), str(to["id"]), author)
+        for to in answers.parts(item, "to"):
+            links.disconnect(portal, str(answers.part(item, "from").get("id")), str(to.get("id")), author)
     _evidence(exchange, len(inputs), author)
     return Answer(204)
 
@@ -85,7 +86,7 @@ async def read(exchange: Exchange, start: str, end: str) -> Answer:
         ends = links.ends(exchange.portal, str(item.get("id", "")), last.name)
         if ends:
             rows = [_end(exchange, to, kinds) for to, kinds in ends.items()]
-            results.append({"from": {"id": str(item["id"])}, "to": rows})
+            results.append({"from": {"id": str(item.get("id"))}, "to": rows})
         else:
             errors.append(_none(first, last, str(item.get("id", ""))))
     return Answer(207 if errors else 200, batch(results, began, instant(stamp().wall), errors))
@@ -102,7 +103,7 @@ async def of_record(exchange: Exchange, start: str, id: str, end: str) -> Answer
 
 async def _time(exchange: Exchange, inputs: list[dict[str, Any]], last: ObjectType) -> None:
     if last.name == "companies":
-        exchange.sim.evidence.touch(exchange.entry, [str((item.get("to") or {}).get("id", "")) for item in inputs])
+        exchange.sim.evidence.touch(exchange.entry, [str(answers.part(item, "to").get("id", "")) for item in inputs])
     exchange.entry.records = len(inputs)
     await exchange.spend(len(inputs))
 
@@ -113,7 +114,7 @@ def _pair(
     """Both records, or the trouble with one of them."""
     found: list[Record] = []
     for side, kind in (("from", first), ("to", last)):
-        value = str((item.get(side) or {}).get("id", ""))
+        value = str(answers.part(item, side).get("id", ""))
         record = exchange.portal.find(kind, None, value)
         if not value.isdigit():
             return None, None, {

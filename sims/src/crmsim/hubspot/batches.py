@@ -52,7 +52,7 @@ def _input(exchange: Exchange, kind: ObjectType, verb: str, body: dict[str, Any]
     trace = None if trace is None else str(trace)
     given = objects.properties_of(body)
     if verb == "create":
-        return Input(None, None, given, trace, objects.wishes(exchange, body))
+        return Input(None, None, given, trace, objects.wishes(exchange, kind, body))
     if body.get("id") in (None, ""):
         raise answers.refuse(
             400, "Invalid input JSON on line 1, column 12. Some required fields were not set: [id]", "VALIDATION_ERROR"
@@ -146,7 +146,7 @@ async def read(exchange: Exchange, object: str) -> Answer:
     if twice:
         raise work.whole_error(_duplicate(list(dict.fromkeys(twice))))
     await exchange.spend(len(ids))
-    portal, names = exchange.portal, [str(name) for name in body.get("properties") or ()]
+    portal, names = exchange.portal, answers.names(body, "properties")
     archived = exchange.flag("archived")
     results, lost = [], []
     for value in ids:

@@ -120,6 +120,7 @@ def _finished(exchange: Exchange, answer: Answer) -> Answer:
     sim, headers = exchange.sim, dict(answer.headers)
     headers.setdefault(CORRELATION, str(uuid.uuid4()))
     if exchange.app is not NOBODY:
-        headers |= sim.limits.headers(exchange.app, sim.clock.now(), sim.switches, search=_is_search(exchange))
+        limits_now = sim.limits.headers(exchange.app, sim.clock.now(), sim.switches, search=_is_search(exchange))
+        headers = limits_now | headers
     media = MEDIA if answer.media.startswith("application/json") else answer.media
     return replace(answer, headers=headers, media=media)

@@ -98,6 +98,7 @@ RULES: tuple[tuple[str, str, str, str | None], ...] = (
     ("a contact's first company is its primary one (types 1 and 279)", "HS-docs associations v4", DOCUMENTED, None),
     ("errors of associations: INVALID_IDENTIFIER, an object associated to itself; others were not found",
      f"{AMP} internal/associations", RECORDED, None),
+    ("a type that does not start from the object is 400 for the whole batch", "a public capture", REPORTED, None),
     ("properties: hasUniqueValue, modificationMetadata, options", "HS-docs properties guide", DOCUMENTED, None),
     ("properties: texts of 404 and 409", "nothing found", ASSUMED, None),
     ("date-versioned paths share the shapes of v3 and v4", "HS-docs 2026-03", DOCUMENTED, None),

@@ -124,6 +124,9 @@ def refusal(which: str, portal: int, app: App, switches: Switches, until_midnigh
     """The recorded bodies: three shapes, told apart by `policyName`, or by the message of a search."""
     waits = {"daily": max(1, int(until_midnight)), "search": 1, "burst": 10}
     headers = {"Retry-After": str(waits[which])} if switches.retry_after else {}
+    spent = {"burst": "X-HubSpot-RateLimit-Remaining", "daily": "X-HubSpot-RateLimit-Daily-Remaining"}.get(which)
+    if spent is not None and switches.limit_headers and not (which == "daily" and app.oauth):
+        headers[spent] = "0"
     if which == "search":
         return answers.error(429, "You have reached your secondly limit.", "RATE_LIMITS", headers=headers)
     more: dict[str, Any] = {"errorType": "RATE_LIMIT"}

@@ -4,8 +4,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from crmsim.hubspot.portal import MIRROR, PLAIN, PRIMARY, Author, Link, Portal
+from crmsim.hubspot.properties import ObjectType
 
 LABELS = {PRIMARY: "Primary", 2: "Primary"}
+STARTS = {PRIMARY: "contacts", PLAIN: "contacts", 2: "companies", 280: "companies"}
 DEFAULTS = {("contacts", "companies"): PLAIN, ("companies", "contacts"): 280}
 
 
@@ -15,6 +17,15 @@ class Wish:
 
     to: str
     type_id: int
+
+
+def astray(portal: Portal, start: ObjectType, type_id: int) -> str | None:
+    """What HubSpot says of a type that does not start from this object."""
+    wanted = STARTS.get(type_id, start.name)
+    if wanted == start.name:
+        return None
+    expected = portal.kinds[wanted].type_id
+    return f"invalid from object type {start.type_id} for associations to be created. expected: {expected}"
 
 
 def connect(portal: Portal, start: str, end: str, type_id: int, author: Author) -> None:

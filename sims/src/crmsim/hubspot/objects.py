@@ -25,16 +25,25 @@ def properties_of(body: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def wishes(exchange: Exchange, body: dict[str, Any]) -> tuple[links.Wish, ...]:
+def wishes(exchange: Exchange, kind: ObjectType, body: dict[str, Any]) -> tuple[links.Wish, ...]:
     """The `associations` of a new record. Raises ApiError for records that are not there."""
     found = []
-    for item in body.get("associations") or ():
-        to = str((item.get("to") or {}).get("id", ""))
+    for item in answers.parts(body, "associations"):
+        to = str(answers.part(item, "to").get("id", ""))
         if exchange.portal.survivor(to) not in exchange.portal.records:
             context = {"objectId": [to], "INVALID_OBJECT_IDS": [to]}
             raise answers.refuse(400, "One or more associations are invalid", "VALIDATION_ERROR", context=context)
-        found += [links.Wish(to, int(kind["associationTypeId"])) for kind in item.get("types") or ()]
+        found += [links.Wish(to, type_of(exchange, kind, wanted)) for wanted in answers.parts(item, "types")]
     return tuple(found)
+
+
+def type_of(exchange: Exchange, start: ObjectType, body: dict[str, Any]) -> int:
+    """The type of an association that starts from this object. Raises ApiError for one that cannot."""
+    type_id = answers.number(body, "associationTypeId")
+    wrong = links.astray(exchange.portal, start, type_id)
+    if wrong is not None:
+        raise answers.refuse(400, wrong, "VALIDATION_ERROR")
+    return type_id
 
 
 def id_property(kind: ObjectType, name: str | None) -> str | None:
@@ -50,7 +59,7 @@ def id_property(kind: ObjectType, name: str | None) -> str | None:
 
 async def create(exchange: Exchange, object: str) -> Answer:
     kind, body = exchange.kind(object), exchange.body()
-    item = Input(None, None, properties_of(body), None, wishes(exchange, body))
+    item = Input(None, None, properties_of(body), None, wishes(exchange, kind, body))
     exchange.entry.records = 1
     work.touch(exchange, kind, [item])
     await exchange.spend(1)
@@ -113,7 +122,7 @@ async def read(exchange: Exchange, object: str, id: str) -> Answer:
 async def page(exchange: Exchange, object: str) -> Answer:
     """In order of ids. `after` is the id that the page begins with."""
     kind, query = exchange.kind(object), exchange.call.query
-    limit = min(_number(query.get("limit"), 10), PAGE)
+    limit = max(1, min(_number(query.get("limit"), 10), PAGE))
     await exchange.spend(limit)
     archived = exchange.flag("archived")
     after = _number(query.get("after"), 0)

@@ -101,12 +101,18 @@ def made(document: Mapping[str, Any], born: str) -> Property:
         kind=document["type"],
         field_type=document["fieldType"],
         group=document["groupName"],
-        options=tuple((str(item["label"]), str(item["value"])) for item in document.get("options") or ()),
+        options=_options(document.get("options") or []),
         unique=bool(document.get("hasUniqueValue")),
         description=str(document.get("description") or ""),
         own=False,
         born=born,
     )
+
+
+def _options(given: Any) -> Options:
+    if not isinstance(given, list) or not all(isinstance(item, dict) and "value" in item for item in given):
+        raise ValueError("options")
+    return tuple((str(item.get("label", item["value"])), str(item["value"])) for item in given)
 
 
 def _texts(group: str, names: Mapping[str, str]) -> Iterable[Property]:

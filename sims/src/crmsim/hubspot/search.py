@@ -28,7 +28,7 @@ async def search(exchange: Exchange, object: str) -> Answer:
     hits = list(searching.found(sim, kind, groups, str(body.get("query") or "")))
     for name, down in _sorts(kind, body):
         hits.sort(key=_by(name), reverse=down)
-    names = [str(name) for name in body.get("properties") or ()]
+    names = answers.names(body, "properties")
     page = [hit for hit in hits[after : after + limit] if not hit[0].archived]
     rows = [shown.record(record, shown.asked(record, names), values) for record, values in page]
     total = len(hits) if sim.switches.archived_quirk else sum(1 for hit in hits if not hit[0].archived)
@@ -46,21 +46,17 @@ def _refuse(message: str) -> answers.ApiError:
 
 
 def _whole(body: dict[str, Any], name: str, default: int) -> int:
-    value = body.get(name)
-    if value in (None, ""):
-        return default
-    text = str(value)
-    if isinstance(value, bool) or not text.isdigit():
-        raise answers.malformed(f"Cannot deserialize value of type `int` from `{text}` ({name})")
-    return int(text)
+    return default if body.get(name) in (None, "") else answers.number(body, name)
 
 
 def _groups(exchange: Exchange, kind: ObjectType, body: dict[str, Any]) -> list[list[Filter]]:
     """The filter groups; `filters` beside them are one more. Raises ApiError for too many, or what is none."""
     switches = exchange.sim.switches
-    groups = [list(group.get("filters") or ()) for group in body.get("filterGroups") or ()]
+    groups: list[list[Filter]] = [
+        list(answers.parts(group, "filters")) for group in answers.parts(body, "filterGroups")
+    ]
     if body.get("filters"):
-        groups.append(list(body["filters"]))
+        groups.append(list(answers.parts(body, "filters")))
     if len(groups) > switches.search_groups:
         raise _refuse(f"There are {len(groups)} filterGroups; the maximum is {switches.search_groups}")
     if any(len(group) > switches.search_filters for group in groups):
@@ -78,9 +74,12 @@ def _groups(exchange: Exchange, kind: ObjectType, body: dict[str, Any]) -> list[
 def _sorts(kind: ObjectType, body: dict[str, Any]) -> list[tuple[str, bool]]:
     """(property, descending): one at most; a text is a property, with `-` before it descending."""
     found = []
-    for item in body.get("sorts") or ():
-        if isinstance(item, str):
-            found.append((item.lstrip("-"), item.startswith("-")))
+    wanted = body.get("sorts") or []
+    if not isinstance(wanted, list):
+        raise answers.malformed("Cannot deserialize value of `sorts`: a list is expected")
+    for item in wanted:
+        if not isinstance(item, dict):
+            found.append((str(item).lstrip("-"), str(item).startswith("-")))
         else:
             found.append((str(item.get("propertyName")), item.get("direction") == "DESCENDING"))
     if len(found) > 1 or any(name not in kind.properties for name, _ in found):

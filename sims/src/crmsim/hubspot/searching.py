@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from crmsim.hubspot.answers import names
 from crmsim.hubspot.portal import Record, Values
 from crmsim.hubspot.properties import ObjectType
 from crmsim.hubspot.state import Hubspot
@@ -22,7 +23,7 @@ OPERATORS = (
 def remember(sim: Hubspot, record: Record) -> None:
     """A change has been made: search sees it some seconds from now."""
     switches, now = sim.switches, sim.clock.now()
-    least, most = switches.index_lag_least, max(switches.index_lag_least, switches.index_lag_most)
+    least, most = min(switches.index_lag_least, switches.index_lag_most), switches.index_lag_most
     lag = sim.dice(f"lag:{record.id}:{record.version}").uniform(least, most)
     seen = None if record.archived else dict(record.values)
     last = record.index[-1][0] if record.index else 0.0
@@ -72,7 +73,7 @@ def holds(kind: ObjectType, values: Values, item: Filter) -> bool:
     if have is None:
         return False
     if operator in ("EQ", "IN"):
-        wanted = [item.get("value")] if operator == "EQ" else item.get("values") or []
+        wanted = [item.get("value")] if operator == "EQ" else names(item, "values")
         return any(have.lower() == str(value).lower() for value in wanted)
     if operator == "CONTAINS_TOKEN":
         return _token(have, str(item.get("value", "")))

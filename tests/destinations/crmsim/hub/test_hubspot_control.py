@@ -4,6 +4,8 @@ import json
 
 import httpx2
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from tests.destinations.crmsim.hub.conftest import TOKEN
 from tests.destinations.crmsim.hub.test_hubspot_records import CONTACTS, row
@@ -207,3 +209,33 @@ def test_a_process_is_set_up_by_its_command_line(launch, connect, tmp_path):
         assert crm.sim("/switches")["tld_check"] is False
         assert [crm.http.get("/crm/v3/owners/", headers=headers).status_code for _ in range(2)] == [200, 423]
         assert ready["hubspot_control"] == ready["hubspot"] + "/__sim__"
+
+
+WORDS = [
+    "inputs", "properties", "id", "idProperty", "objectWriteTraceId", "associations", "to", "from", "types",
+    "associationTypeId", "filterGroups", "filters", "propertyName", "operator", "value", "values", "limit", "after",
+    "sorts", "email", "name", "label", "type", "fieldType", "groupName", "options", "primaryObjectId",
+]  # fmt: skip
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-5, 300) | st.sampled_from(["", "a@x.co", "1", "email", "EQ"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(WORDS), inner, max_size=5),
+    max_leaves=12,
+)
+PAIRS = "/crm/v4/associations/contacts/companies/batch"
+PATHS = [
+    *(f"{CONTACTS}{verb}" for verb in ("", "/search", "/merge")),
+    *(f"/crm/v3/properties/contacts{rest}" for rest in ("", "/groups")),
+    *(f"{CONTACTS}/batch/{verb}" for verb in ("create", "read", "update", "upsert", "archive")),
+    *(f"{PAIRS}/{verb}" for verb in ("create", "read", "associate/default", "archive")),
+]
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(path=st.sampled_from(PATHS), body=JSON, inputs=st.booleans())
+def test_whatever_is_sent_is_answered_in_hubspots_words(hub, path, body, inputs):
+    hub.sim("/limits", {"burst": 100_000})
+    sent = json.dumps({"inputs": [body], "filterGroups": [body]} if inputs else body)
+    answer = hub.call("POST", path, content=sent, headers={"Content-Type": "application/json"})
+    assert answer.status_code in (200, 201, 204, 207, 400, 404, 409), answer.text
+    if answer.status_code >= 400:
+        assert answer.json()["status"] == "error"

@@ -347,6 +347,10 @@ def test_associations_speak_of_both_ends(hub):
     assert created.json()["errors"][0]["message"] == "x is not a valid ID"
     back = hub.call("GET", f"/crm/v4/objects/companies/{hub.ids['Acme']}/associations/contacts").json()["results"]
     assert back[0]["toObjectId"] == int(made["id"])
+    astray = pair | {"types": [{"associationCategory": "HUBSPOT_DEFINED", "associationTypeId": 280}]}
+    assert hub.post(f"{base}/create", {"inputs": [astray]}).json()["message"] == (
+        "invalid from object type 0-1 for associations to be created. expected: 0-2"
+    )
     read = hub.post(f"{base}/read", {"inputs": [{"id": made["id"]}, {"id": "5"}]})
     assert (read.status_code, read.json()["errors"][0]["subCategory"]) == (
         207, "crm.associations.NO_ASSOCIATIONS_FOUND",
