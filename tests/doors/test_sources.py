@@ -91,6 +91,7 @@ def test_a_hubspot_workflow_contact():
         "score": 37.0,
         "lead_source": "PAID_SEARCH",
         "campaign": "brand-uk",  # of the latest form, not of the first
+        "crm_lead_id": "7301255",  # the contact that HubSpot has
     }
     assert lead.ids == {"contact": "7301255"}
     assert lead.occurred_at == datetime(2026, 3, 2, 10, 0, 1, 977000, tzinfo=UTC)

@@ -81,6 +81,7 @@ FORMAT = Format(
         "score": "properties.hubspotscore",
         "lead_source": "properties.hs_analytics_source",
         "campaign": "utm.campaign",
+        "crm_lead_id": "vid",  # a HubSpot destination writes this very contact, and need not ask for it
     },
     ids={"contact": "vid"},
     occurred_at="properties.lastmodifieddate",

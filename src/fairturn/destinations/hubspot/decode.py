@@ -27,6 +27,8 @@ class Shed:
 
     fields: Mapping[str, str]
     lasting: frozenset[str]  # whatever the value
+    dates: frozenset[str] = frozenset()  # of these, those that take a day without a time
+    options: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # ... that take one of these alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,13 +284,22 @@ def judge(problems: Sequence[Problem], row: Row, external_id: str) -> Fate:
     firm = {EMAIL, OWNER} | (set() if row.record_id and _taken(problems, external_id) else {external_id})
     if fields and len([one for one in problems if one.name]) == len(problems) and not firm & set(fields):
         if set(fields) & set(row.record):
-            return Shed(fields, frozenset(one.name for one in problems if one.lasting and one.name))
+            return _shed(problems, fields)
     elif not any(mark in first.code for mark in FINAL) and not fields:
         return Later(row.key, None, "record", first.code, first.words)  # counted, so that it ends
     owner = OWNER in fields and row.outgoing.owner is not None and row.outgoing.owner_kind == "rep"
     words = "; ".join(dict.fromkeys(problem.words for problem in problems))
     worst = next((one for one in problems if one.name in firm), first)
     return Refused(row.key, worst.code, words[:2000], tuple(fields), owner_fault=owner and EMAIL not in fields)
+
+
+def _shed(problems: Sequence[Problem], fields: Mapping[str, str]) -> Shed:
+    return Shed(
+        fields,
+        frozenset(one.name for one in problems if one.lasting and one.name),
+        frozenset(one.name for one in problems if one.code == "INVALID_DATE" and one.name),
+        {one.name: one.options for one in problems if one.options and one.name},
+    )
 
 
 def _clashes(problem: Problem) -> bool:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from fairturn.config import MapTo, Rep
@@ -19,17 +20,35 @@ STAGES: Final = (
     "subscriber", "lead", "marketingqualifiedlead", "salesqualifiedlead", "opportunity", "customer", "evangelist",
     "other",
 )  # fmt: skip
+DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}T")
 BOOLS: Final = {"true": True, "false": False}
+
+
+@dataclass(slots=True)
+class Habits:
+    """What HubSpot's refusals taught of the account's properties: which are dates, which take which options."""
+
+    dates: set[str] = field(default_factory=set)
+    options: dict[str, Mapping[str, str]] = field(default_factory=dict)  # property -> label or value -> value
+
+    def suited(self, name: str, value: object) -> object:
+        """The value as the property takes it: a day of a time, an option of its label."""
+        if not isinstance(value, str):
+            return value
+        if name in self.dates and DAY.match(value):
+            return value[:10]
+        return self.options[name].get(value.strip().casefold(), value) if name in self.options else value
 
 
 @dataclass(frozen=True, slots=True)
 class Encoder:
-    """Pure: the same lead gives the same record. `fields`: property -> where its value comes from."""
+    """The same lead gives the same record, what was learnt aside. `fields`: property -> where its value comes from."""
 
     destination: str
     external_id: str
     fields: Mapping[str, MapTo]
     reps: Mapping[str, Rep]
+    habits: Habits = field(default_factory=Habits)
 
     def draft(self, outgoing: Outgoing, users: Sequence[User] | None, *, known: bool = True) -> Record | Refused:
         """What a write of the record would send, by what we know of the one that is there.
@@ -119,7 +138,7 @@ class Encoder:
             value = self._value(source, outgoing)
             if value is None and source.field not in outgoing.fields:
                 continue  # missing never touches what the CRM has
-            record[name] = value
+            record[name] = self.habits.suited(name, value)
         if self.external_id != EMAIL:
             record[self.external_id] = outgoing.key
         if (company := company_of(outgoing)) is not None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import orjson
@@ -22,6 +22,8 @@ EXISTING: Final = re.compile(r"Existing ID:\s*(\d+)")
 # Cannot set PropertyValueCoordinates{…, propertyName=x, value=y} on 123. 456 already has that value.
 ALREADY: Final = re.compile(r"propertyName=([^,}\s]+).*?(\d+) already has that value", re.DOTALL)
 HELD: Final = re.compile(r"with ([a-z0-9_]+) already has that value")
+# Foo was not one of the allowed options: [label: "Computer Software"\nvalue: "COMPUTER_SOFTWARE"\n…, …]
+OPTION: Final = re.compile(r'label: "([^"\n]*)"\s+value: "([^"\n]*)"')
 READ_ONLY: Final = ("READ_ONLY", "CALCULATED")
 
 
@@ -36,6 +38,7 @@ class Problem:
     traces: tuple[str, ...] = ()  # objectWriteTraceId of the inputs that it is about
     ids: tuple[str, ...] = ()  # ids of them
     existing: str | None = None  # the record that is there already
+    options: Mapping[str, str] = field(default_factory=dict)  # that the property takes: label or value, casefolded
 
     @property
     def lasting(self) -> bool:
@@ -81,7 +84,14 @@ def _problem(entry: Mapping[str, Any], code: str) -> Problem:
         _texts(context.get("objectWriteTraceId")),
         _texts(context.get("ids")),
         existing,
+        _options(message),
     )
+
+
+def _options(message: str) -> dict[str, str]:
+    """Label and value, casefolded, to the value. Only the refusal of an option tells them."""
+    pairs = OPTION.findall(message) if "was not one of the allowed options" in message else []
+    return {label.casefold(): value for label, value in pairs} | {value.casefold(): value for _, value in pairs}
 
 
 def _inside(message: str) -> list[dict[str, Any]]:

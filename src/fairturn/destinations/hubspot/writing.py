@@ -232,11 +232,17 @@ class Writing:
         return [replace(row, part=2 * row.part + side, turns=0) for side, half in enumerate(halves) for row in half]
 
     def _shed(self, row: Row, fate: Shed) -> list[Row]:
-        """A bad property costs the property, not the lead."""
+        """A bad property costs the property, not the lead; and not even that where only the value's form was wrong."""
         until = asyncio.get_running_loop().time() + FORGET
         for name in fate.lasting:
             self.tools.barred[name] = (until, fate.fields[name])
-        return [row.shed(fate.fields).again()]
+        habits = self.tools.encoder.habits
+        habits.dates |= fate.dates
+        habits.options |= fate.options
+        suited = {name: habits.suited(name, row.record[name]) for name in fate.fields if name in row.record}
+        other = {name: value for name, value in suited.items() if value != row.record[name]}
+        bad = {name: words for name, words in fate.fields.items() if name not in other}
+        return [replace(row, record={**row.record, **other}).shed(bad).again()]
 
     async def _clashed(self, clashes: Sequence[tuple[Row, Clash]]) -> tuple[list[Row], list[Row]]:
         """The person is there under another record: that one is written, and its owner looked at first. Rows that have
