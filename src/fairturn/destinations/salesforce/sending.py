@@ -41,6 +41,9 @@ class Sender:
         most: dict[str, int] = {}  # records of an object at once, as learnt on the way
         while waiting:
             group = waiting.popleft()
+            if (run.calls >= MOST_CALLS or run.left() < LEAST) and all(row.key in run.outcomes for row in group):
+                _postpone(run, group)
+                continue
             limit = min((most[name] for name in objects(group) if name in most), default=len(group))
             if limit < len(group):
                 waiting.extendleft(reversed(evenly(group, limit)))
@@ -60,12 +63,7 @@ class Sender:
         run.loads += _loads(part, over, reading.outcomes, seconds)
         if len(part) == 1 or not (over or (reading.kind == "split" and run.splits > 0)):
             return []
-        if run.calls >= MOST_CALLS or run.left() < LEAST:
-            for row in over:
-                first = run.problems[row.key][0]
-                run.outcomes[row.key] = Later(row.key, None, "record", first.code, TOO_MANY + first.words)
-            return []
-        half = max(1, len(part) // 2)
+        half = (len(part) + 1) // 2
         if over:
             most |= {name: min(most.get(name, half), half) for name in objects(over)}
             return evenly(over, half)
@@ -77,7 +75,8 @@ class Sender:
         groups = parts(rows)
         requests = [request(part, self._external_id, self._wire.path(ROOT), self._headers) for part in groups]
         began = asyncio.get_running_loop().time()
-        readings = await self._together(run, groups, requests) if len(groups) > 1 else None
+        together = len(groups) > 1 and not any(refers(row) for row in rows)
+        readings = await self._together(run, groups, requests) if together else None
         if readings is None:
             readings = [await self._alone(run, *one) for one in zip(groups, requests, strict=True)]
         seconds = asyncio.get_running_loop().time() - began
@@ -102,6 +101,23 @@ class Sender:
             return read(await self._wire.send(run, asked), [row.out for row in part])
         except DestinationError as error:
             return _unanswered(part, error)
+
+
+def refers(row: Row) -> bool:
+    """Whether a Composite would read a part of a text as a reference to an answer of its own: `@{id.field}`.
+
+    Texts come from strangers: the part that holds one would be halted, with all its records.
+    """
+    return any(isinstance(value, str) and "@{" in value for value in row.record.values())
+
+
+def _postpone(run: Writing, rows: Sequence[Row]) -> None:
+    """Sent before, with too many others; there is no time or call left to send them in smaller company."""
+    for row in rows:
+        problems = run.problems.get(row.key, ())
+        if overloaded(problems):
+            words = f"{TOO_MANY}{problems[0].words}"
+            run.outcomes[row.key] = Later(row.key, None, "record", problems[0].code, words)
 
 
 def _loads(part: Sequence[Row], over: Sequence[Row], outcomes: Sequence[Outcome], seconds: float) -> Iterator[Load]:
