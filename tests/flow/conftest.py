@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack
 from typing import Any
 
@@ -10,6 +10,7 @@ import pytest
 
 from fairturn.stores.postgres.database import Database
 from tests.destinations.simulated import simulated
+from tests.flow.asking import Asked, asking
 from tests.flow.whole import Whole, Wholes, whole
 from tests.flow.world import World, Worlds
 
@@ -54,3 +55,13 @@ async def open_whole(database: str, org: Any) -> AsyncIterator[Wholes]:
             return await stack.enter_async_context(whole(database, org, text))
 
         yield start
+
+
+@pytest.fixture
+async def open_asked(open_whole: Wholes, org: Any) -> Callable[..., Awaitable[Asked]]:
+    """`a = await open_asked()`: the same with settings by which the org is asked first."""
+
+    async def start(**more: Any) -> Asked:
+        return Asked(await open_whole(asking(org, **more)))
+
+    return start

@@ -36,7 +36,7 @@ def decider(settings: Settings) -> str | None:
 
 
 def address_of(facts: EmailFacts) -> str | None:
-    """The address that a CRM can be asked for. One that is not valid no CRM has, and noreply@ is nobody."""
+    """The address that a CRM can be asked for. One that is not valid no CRM has, and noemail@acme.com is nobody."""
     return facts.shown.casefold() if facts.normalised and facts.kind != "invalid" else None
 
 

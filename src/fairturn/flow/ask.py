@@ -169,7 +169,7 @@ class Ask:
         except StoreError:
             raise
         except Exception as error:
-            self._log.exception("ask.broken", addresses=len(emails))  # a fault of our own: they go on at their time
+            log.exception("ask.broken", destination=self._account.name)  # a fault of our own: they go on at their time
             return type(error).__name__
 
     async def _failed(self, asked: Sequence[Question], cause: str) -> None:

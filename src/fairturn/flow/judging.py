@@ -119,6 +119,15 @@ def same_people(plan: Plan, stored: Mapping[int, Lead], known: Known) -> tuple[l
     return found, bound
 
 
+def together(plan: Plan, draft: Draft, known: Sequence[Mapping[str, Existing]]) -> Mapping[str, Existing]:
+    """What was asked about leads that are one now, the oldest's first: by the address that the person goes by now."""
+    email = address_of(address(plan.settings, plain(draft.fields))) if len(known) > 1 else None
+    found: dict[str, Existing] = {}
+    for mine in known:
+        found |= {name: one for name, one in mine.items() if name not in found or one.email == email}
+    return found
+
+
 def _itself(lead: int) -> Key:
     return key("lead", str(lead))
 

@@ -10,7 +10,7 @@ from fairturn.decide.drafts import Draft, from_lead, higher
 from fairturn.decide.matching import Group, group
 from fairturn.decide.merging import incoming, merge
 from fairturn.flow import turns
-from fairturn.flow.judging import judge, known_of, same_people
+from fairturn.flow.judging import judge, known_of, same_people, together
 from fairturn.flow.plan import Plan
 from fairturn.flow.reading import Read, read
 from fairturn.flow.turns import GiveBack, take_turns
@@ -95,7 +95,7 @@ async def route_due(step: RouteStep, plan: Plan, taken: Taken) -> int:
     Addresses of one record there are one person: their leads meet, as over any other key.
     """
     stored = dict(await step.leads(taken.due))
-    known = await known_of(step, map(from_lead, stored.values()))
+    known = dict(await known_of(step, map(from_lead, stored.values())))
     keys, bound = same_people(plan, stored, known)
     batch = Sorted()
     crm = [key for mine in keys for key in mine if key.digest not in bound]
@@ -106,6 +106,7 @@ async def route_due(step: RouteStep, plan: Plan, taken: Taken) -> int:
         draft = await _known(step, batch, g, stored)
         batch.drafts.append(draft)
         batch.keys |= {key.digest: draft.id for key in g.keys if key in crm and bound.get(key.digest) != draft.id}
+        known[draft.id] = together(plan, draft, [known[lead] for lead in g.leads if lead in known])
     await judge(step, plan, batch.drafts, taken, known, answers=True)
     await _turn_and_write(step, plan, batch)
     return len(taken.due)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import orjson
+
 from fairturn.decide.existing import Choice
 from fairturn.model import LookUp, Person, Question
 from fairturn.stores.postgres.database import Connection, Database, statements
@@ -44,7 +46,8 @@ class PostgresQuestions:
         for person in said.people:
             there.setdefault(person.email, []).append(person)
         people = {one.lead: self._few(destination, there.get(one.email, ()), MOST) for one in asked}
-        rows = [[person_json(person) for person in people[one.lead]] for one in asked]
+        # As text: an array of arrays would have to be rectangular.
+        rows = [orjson.dumps([person_json(person) for person in people[one.lead]]).decode() for one in asked]
         leads = [one.lead for one in asked]
         async with self._database.transaction() as c:
             locked = {row["id"]: row for row in await c.fetch(SQL.lock, leads)}

@@ -13,8 +13,8 @@ for no key update
 -- name: answer
 -- What was asked with another address than the lead has now is no answer.
 update existing e
-set state = 'answered', people = n.people, answered_at = clock_timestamp(), why = null
-from unnest($2::bigint[], $3::text[], $4::jsonb[]) as n (lead_id, email, people)
+set state = 'answered', people = n.people::jsonb, answered_at = clock_timestamp(), why = null
+from unnest($2::bigint[], $3::text[], $4::text[]) as n (lead_id, email, people)
 where e.lead_id = n.lead_id and e.destination_id = $1 and e.email = n.email and e.state <> 'answered'
 returning e.lead_id
 
