@@ -119,7 +119,7 @@ def _row(row: Any, record: Outgoing, known: Mapping[str, str]) -> Outcome:
         if record.record_id is not None:
             if not same_id(found, record.record_id):
                 return Unknown(record.key, "a row of success with the id of another record")
-            found = record.record_id
+            return Written(record.key, record.record_id, created=False)
         created = row.get("created")
         return Written(record.key, found, created if isinstance(created, bool) else None)
     problems = problems_of(row.get("errors"))

@@ -54,14 +54,18 @@ class Finder:
         return found
 
     async def moved(self, run: Run, records: Sequence[tuple[Outgoing, str]]) -> dict[str, There]:
-        """Key -> the record in which one that is gone lives on. records: each with its object."""
+        """Key -> the record in which one that is gone lives on. records: each with its object; one without an id is
+        looked for by our key alone.
+        """
         questions: list[Question] = []
         for sobject in {sobject for _, sobject in records}:
             mine = [out for out, one in records if one == sobject]
             questions += _questions(sobject, self._encoder.external_id, (out.key for out in mine))
             questions += _questions(sobject, "Id", (out.record_id for out in mine if out.record_id))
             if sobject in (LEAD, CONTACT):
-                questions += _questions(sobject, "Email", (mail for out in mine if (mail := address(out))))
+                questions += _questions(
+                    sobject, "Email", (mail for out in mine if out.record_id and (mail := address(out)))
+                )
         rows = await self._reader.read(run, questions)
         found: dict[str, There] = {}
         for out, sobject in records:
@@ -109,7 +113,7 @@ class Finder:
 
     def _heir(self, out: Outgoing, rows: Sequence[Record]) -> Record | None:
         """The very record, if it is there after all; else the one with our key; else the oldest with the address."""
-        mail = address(out)
+        mail = address(out) if out.record_id else None
         for alike in (
             [row for row in rows if _has_id(row, out.record_id)],
             [row for row in rows if self._bears(row, out)],

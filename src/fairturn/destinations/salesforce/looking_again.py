@@ -29,6 +29,7 @@ REMEDIES: Final[Mapping[str, str]] = {
     "DUPLICATES_DETECTED": "A duplicate rule blocks it: let the rule allow it to the integration user, or merge them",
     CONVERTED: "The Lead was converted, and its Contact is not to be seen: give the integration user the right to",
 }
+UNSEEN: Final = "That record is not to be seen. Give the integration user View All and Modify All on Leads and Contacts"
 DELETED: Final = (
     "The record was deleted in Salesforce, and is not made again. Restore it from the recycle bin and retry, or drop "
     "this write"
@@ -101,13 +102,19 @@ class SecondLook:
         )
 
     async def _heirs(self, run: Writing, rows: Sequence[Row], user: str | None) -> list[Row]:
-        there = await self._finder.moved(run, [(row.out, row.sobject) for row in rows]) if rows else {}
+        if not rows:
+            return []
+        marked = {row.key for row in rows if self._is_marked_elsewhere(run.problems[row.key])}
+        outs = [(replace(row.out, record_id=None) if row.key in marked else row.out, row.sobject) for row in rows]
+        there = await self._finder.moved(run, outs)
         again: list[Row] = []
         for row in rows:
-            found = there.get(row.key)
+            found, outcome = there.get(row.key), run.outcomes[row.key]
             if found is not None and not found.same:
                 again += self._moved(run, row, found, user)
-            elif found is None and isinstance(outcome := run.outcomes[row.key], Refused):
+            elif found is None and isinstance(outcome, Refused) and row.key in marked:
+                run.outcomes[row.key] = replace(outcome, message=f"{outcome.message}. {UNSEEN}")
+            elif found is None and isinstance(outcome, Refused):
                 run.outcomes[row.key] = replace(outcome, code=GONE[0], message=f"{outcome.message}. {DELETED}")
         return again
 
