@@ -108,7 +108,7 @@ async def test_what_is_wrong_with_the_destination(org, changes, subject, said):
         ("Title", {"field": "score"}, "error", "is string of 128, and is given a number"),
         ("Title", {"field": "title", "max_length": 300}, "warning", "takes 128 characters, and max_length says 300"),
         ("City", {"value": "x" * 41}, "error", "takes 40 characters, and the constant has 41"),
-        ("FirstName", {"assignment": "id"}, "error", "two ids cut to it may be one"),
+        ("Status_Code__c", {"assignment": "id"}, "error", "takes 10 characters, and two ids cut to it may be one"),
         ("Renewal__c", {"assignment": "assigned_at"}, "warning", "is date, and is given a time"),
         ("HasOptedOutOfEmail", {"value": True, "mode": "never_unset"}, "ok", "boolean"),
         ("HasOptedOutOfEmail", "message", "error", "is boolean, and is given text"),
@@ -124,6 +124,7 @@ async def test_what_is_wrong_with_the_destination(org, changes, subject, said):
     ],
 )
 async def test_what_is_wrong_with_a_field(org, target, way, severity, said):
+    org.post("/seed", {"fields": [{"object": "Lead", "name": "Status_Code__c", "length": 10}]})
     findings = await asked(org, map={**MAP, target: way})
     assert said in of(findings, severity)[f"Lead.{target}"]
 

@@ -102,7 +102,7 @@ def _say(name: str, account: str, scopes: Any, pieces: Sequence[Piece], made: fr
     lines = [one.map_line for one in pieces if one.map_line]
     if lines:
         paper.say("", f"To have them filled, add to [destinations.{name}.map]:", *(f"  {line}" for line in lines))
-    paper.say("", "Scopes that the app needs (Settings, Integrations, Private Apps, the app, Scopes):")
+    paper.say("", "Scopes that the app needs (in HubSpot: Development, Legacy apps, the app, Scopes):")
     paper.say(*(f"  {scope}: {why}" for scope, why in scopes.items()))
     if any(not one.there and one.name not in made for one in pieces):
         paper.say("", "Make what is missing: fairturn crm setup --hubspot --create")

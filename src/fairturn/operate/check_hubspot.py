@@ -53,7 +53,7 @@ def judge_login(loaded: Loaded, key: str, destination: Destination) -> Iterator[
                 )
                 yield loaded.fault(f"{key}.{field}", f"an OAuth app needs {field} too", remedy)
     elif destination.token is None and destination.mode == "live":
-        remedy = 'Write token = "env:HUBSPOT_TOKEN", from a private app (Settings, Integrations, Private Apps)'
+        remedy = 'Write token = "env:HUBSPOT_TOKEN", from a private app (Development, Legacy apps)'
         yield loaded.fault(f"{key}.token", "token is missing, so nobody can log in", remedy)
 
 

@@ -55,7 +55,7 @@ class HubSpotSurvey:
         except WrongOrg as error:
             notes.error("account", str(error), "The Hub ID stands in the menu behind your account's name")
         except LoginRefused as error:
-            notes.error("login", str(error), "Settings, Integrations, Private Apps, the app, Auth: copy the token")
+            notes.error("login", str(error), "Development, Legacy apps, the app, Auth: copy the token")
         except DestinationError as error:
             notes.error("connection", str(error), "Nothing more was asked. Try again once it answers")
         return notes.findings

@@ -19,7 +19,8 @@ SCOPES: Final[Mapping[str, str]] = {
     "crm.schemas.contacts.read": "to compare the map with the properties",
 }
 PAGES: Final = 100
-WHERE: Final = "Settings, Integrations, Private Apps, the app, Edit, Scopes"
+# The menu that private apps moved to in 2026; in older accounts: Settings, Integrations, Private Apps.
+WHERE: Final = "Development, Legacy apps, the app, Scopes"
 
 
 class Asks:

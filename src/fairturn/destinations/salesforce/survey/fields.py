@@ -11,8 +11,6 @@ from fairturn.destinations.salesforce.survey.described import LISTS, NUMBERS, TE
 from fairturn.destinations.surveying import Notes
 
 KEY: Final = 35  # characters of our own key: ft- and 32 more
-# Characters that an assignment's values take: ids have at most 63, an id is "<pool>#<number>".
-ASSIGNMENT: Final = {"id": 83, "rule": 63, "pool": 63, "reason": 255}
 CHECKED: Final = frozenset({"lastname", "company"})  # what `fairturn check` says of these without asking anybody
 
 
@@ -23,6 +21,7 @@ class Surveyed:
     object: Described
     creates: bool  # False: people who are there already, updated
     types: Mapping[str, str]  # lead field -> its type
+    lengths: Mapping[str, int]  # assignment field -> characters that it takes
 
     def subject(self, name: str) -> str:
         return f"{self.object.name}.{name}"
@@ -38,7 +37,10 @@ class Surveyed:
 
 
 def surveyed(found: Described, settings: Settings, *, creates: bool) -> Surveyed:
-    return Surveyed(found, creates, {**STANDARD_FIELDS, **DERIVED_FIELDS, **settings.fields})
+    pool = max(map(len, settings.pools), default=0)
+    lengths = {"id": pool + 13, "pool": pool, "rule": max((len(rule.id) for rule in settings.rules), default=0)}
+    # "<pool>#<number>"; reasons are sentences, cut where they must be.
+    return Surveyed(found, creates, {**STANDARD_FIELDS, **DERIVED_FIELDS, **settings.fields}, lengths)
 
 
 def judge_object(notes: Notes, on: Surveyed) -> None:
@@ -150,7 +152,7 @@ def judge_length(notes: Notes, on: Surveyed, found: Field, way: MapTo) -> None:
             notes.error(subject, f"takes {limit} characters, and the {what} has {len(text)}", "Write a shorter one")
     if way.max_length is not None and way.max_length > limit:
         notes.warning(subject, f"takes {limit} characters, and max_length says {way.max_length}", f"Write {limit}")
-    needed = ASSIGNMENT.get(way.assignment or "", 0)
+    needed = on.lengths.get(way.assignment or "", 0)
     if needed > limit and way.assignment == "id":
         notes.error(subject, f"takes {limit} characters, and two ids cut to it may be one", f"Give it {needed}")
     elif needed > limit:
