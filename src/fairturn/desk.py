@@ -23,6 +23,7 @@ from fairturn.views import (
     Pause,
     RepStanding,
     Story,
+    WrittenWithout,
 )
 
 
@@ -45,7 +46,17 @@ class FailedFilter:
     destination: str | None = None
 
 
-class Reads(Protocol):
+class Refusals(Protocol):
+    """What the CRMs refused."""
+
+    async def failed(self, wanted: FailedFilter, limit: int) -> Sequence[FailedWrite]:
+        """Newest first."""
+
+    async def without(self, wanted: FailedFilter, limit: int) -> Sequence[WrittenWithout]:
+        """What was written less some fields, latest first; `wanted.code` is of failed writes, and asks for nothing."""
+
+
+class Reads(Refusals, Protocol):
     """What lists, pages and explanations are made of. Locks nothing."""
 
     async def reps(self) -> Sequence[RepStanding]: ...
@@ -58,8 +69,6 @@ class Reads(Protocol):
     async def story(self, lead: int) -> Story | None: ...
 
     async def destinations(self) -> Sequence[DestinationStanding]: ...
-
-    async def failed(self, wanted: FailedFilter, limit: int) -> Sequence[FailedWrite]: ...
 
     async def history(self, subject: str | None, limit: int) -> Sequence[HistoryLine]:
         """Newest first; of one thing (`rep ann`), or what several have in common (`rep`)."""
@@ -111,6 +120,9 @@ class Acts(Protocol):
 
     async def retry(self, wanted: FailedFilter, by: By) -> Retried:
         """Those of the moment of the call, in bounded transactions."""
+
+    async def retry_without(self, wanted: FailedFilter, by: By) -> Retried:
+        """The same for fields that a CRM did not take of records that it has: they are sent again."""
 
     async def backfill(self, destination: str, since: datetime | None, by: By) -> int:
         """Leads older than the destination become due there. How many; NotFound; NotAllowed for one that left."""

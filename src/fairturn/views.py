@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from fairturn.model import Fields, Key, Lead
@@ -88,6 +88,7 @@ class ChangeLine:
     message: str | None
     failed_at: datetime | None
     record: Mapping[str, object] | None = None  # as the destination last confirmed it
+    without: Mapping[str, str] = field(default_factory=dict)  # fields of it that it did not take -> its words
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +108,8 @@ class WriteLine:
     owner: str | None
     records: int  # in the same request
     record: Mapping[str, object] | None = None  # as sent, or as it would have been sent
+    without: Mapping[str, str] = field(default_factory=dict)  # fields that were not taken -> the CRM's words
+    owner_stands: str | None = None  # the CRM's id of an owner set by somebody else, who was left
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +133,18 @@ class FailedWrite:
     message: str | None
     failed_at: datetime
     attempts: int
+    rep: str | None
+    fields: Fields
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenWithout:
+    """A lead that a destination has, less some fields that it did not take."""
+
+    lead: int
+    destination: str
+    without: Mapping[str, str]  # field -> the CRM's words
+    written_at: datetime | None
     rep: str | None
     fields: Fields
 

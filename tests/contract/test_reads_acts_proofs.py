@@ -137,3 +137,35 @@ async def test_a_retry_takes_what_has_failed_by_now_and_nothing_else(world: Worl
     assert (await acts.retry(FailedFilter(destination="crm"), OLGA)).writes == 1
     failed = await PostgresReads(world.database).failed(FailedFilter(), 10)
     assert [write.lead for write in failed] == [4]
+
+
+async def test_what_was_written_without_a_field(world: World):
+    """In a list of its own; a retry clears it, whatever the write is at, and asks for no owner."""
+    await world.route(*(lead(n) for n in range(4)))
+    await world.fetch(
+        """update change
+           set state = 'done', first_event_at = null, confirmed = 1, owner_confirmed = 1, found_at = now(),
+               without = '{"Rating": "not an option"}', refused = '{"Rating": "Lukewarm"}'
+           where lead_id < 4"""
+    )
+    await world.fetch("update change set state = 'pending', first_event_at = now() where lead_id = 2")
+    await world.fetch("update change set found_at = now() + interval '1 hour' where lead_id = 3")  # a later one
+    acts, reads = PostgresActs(world.database), PostgresReads(world.database)
+    listed = await reads.without(FailedFilter(destination="crm"), 10)
+    assert [(one.lead, one.destination, dict(one.without)) for one in listed] == [
+        (number, "crm", {"Rating": "not an option"}) for number in (3, 1, 2)
+    ]
+    assert await reads.failed(FailedFilter(), 10) == []
+    assert [one.lead for one in await reads.without(FailedFilter(leads=(2,)), 10)] == [2]
+    assert (await acts.retry_without(FailedFilter(), OLGA)).writes == 2
+    assert (await acts.retry_without(FailedFilter(), OLGA)).writes == 0
+    rows = await world.fetch("select * from change where lead_id < 3 order by lead_id")
+    assert [(row["state"], row["version"], row["without"], row["refused"]) for row in rows] == [
+        ("pending", 2, None, None)
+    ] * 2
+    assert all(row["owner_version"] == row["owner_confirmed"] for row in rows)
+    story = await reads.story(3)
+    assert story is not None
+    assert story.changes[0].without == {"Rating": "not an option"}
+    (row,) = await reads.history("fields writes", 10)
+    assert (row.actor, row.detail["writes"]) == (OLGA.actor, 2)

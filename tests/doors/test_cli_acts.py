@@ -106,6 +106,69 @@ async def test_all_failed_writes_are_retried_once_however_often_one_asks(shell: 
     assert [row["detail"]["writes"] for row in detail] == [1, 24]
 
 
+async def test_fields_that_the_crm_did_not_take_are_listed_and_sent_again(shell: Open):
+    run = await shell()
+    await run.world.route(lead(1), lead(2))
+    first, second = [row["id"] for row in await run.world.fetch("select id from lead order by id")]
+    await fail(run, second)
+    await run.world.fetch(
+        """update change
+           set state = 'done', first_event_at = null, confirmed = 1, owner_confirmed = 1, found_at = now(),
+               without = '{"Rating": "bad value: Lukewarm"}', refused = '{"Rating": "Lukewarm"}'
+           where lead_id = $1""",
+        first,
+    )
+    listed = await run("failed", "list")
+    assert "BAD_FIELD" in listed.out
+    assert "bad value: Lukewarm" in listed.out
+    assert [row["lead"] for row in (await run("failed", "list", "--json")).json] == [second]
+    (row,) = (await run("failed", "list", "--without", "--json")).json
+    assert (row["lead"], row["without"], row["destination"]) == (first, {"Rating": "bad value: Lukewarm"}, "crm")
+    assert "Rating" not in (await run("failed", "list", "--code", "BAD_FIELD")).out
+    said = await run("why", str(first))
+    assert "without Rating" in said.out
+    assert "--code" in (await run("failed", "retry", "--all", "--without", "--code", "X", code=2)).err
+
+    assert (await run("failed", "retry", "--all", "--without", "--json")).json == {"retried": 1, "under_way": 0}
+    assert await run.world.value("select state from change where lead_id = $1", second) == "failed"
+    assert (await run("failed", "list", "--without", "--json")).json == []
+    assert "No lead was written without a field" in (await run("failed", "retry", "--all", "--without")).out
+
+
+async def test_a_lead_that_is_named_is_sent_whole(shell: Open):
+    """Its failed write in one CRM, and the field that another did not take."""
+    run = await shell()
+    await run.world.route(lead(1))
+    number = await run.world.value("select id from lead")
+    await run.world.fetch(
+        """update change
+           set state = 'done', first_event_at = null, confirmed = 1, owner_confirmed = 1, found_at = now(),
+               without = '{"Rating": "no"}'"""
+    )
+    assert (await run("failed", "retry", str(number), "--json")).json == {"retried": 1, "under_way": 0}
+
+
+async def test_whose_owner_stands_is_told(shell: Open):
+    run = await shell()
+    await run.world.route(lead(1))
+    number = await run.world.value("select id from lead")
+    await run.world.fetch(
+        """with b as (
+               insert into batch (destination_id, holder, deadline, records, settled_at, calls)
+               values ('crm', gen_random_uuid(), now(), 1, now(), 1) returning id
+           )
+           insert into write (batch_id, lead_id, destination_id, version, oldest_event_at, outcome, record_id,
+                              answered_at, owner_stands, without)
+           select id, $1, 'crm', 1, now(), 'written', '00Q1', now(), '005BOB', '{"Rating": "not an option"}' from b""",
+        number,
+    )
+    said = await run("why", str(number))
+    assert "005BOB has it there, changed by somebody in crm since" in said.out.replace("\n", " ")
+    assert "without Rating: not an option" in said.out
+    (write,) = (await run("why", str(number), "--json")).json["writes"]
+    assert (write["owner_stands"], write["without"]) == ("005BOB", {"Rating": "not an option"})
+
+
 async def test_two_operators_retry_at_once(shell: Open):
     """Case 128: each write once."""
     run = await shell()

@@ -85,6 +85,7 @@ async def test_case_63_a_retry_whose_time_has_passed_is_sent_after_a_restart(ope
 
 async def test_case_85_two_hundred_and_one_leads_are_two_requests(open_whole: Wholes) -> None:
     w = await open_whole(reps(["ann", "bob"]))
+    await w.swallows(200)
     await w.world.route(*people(201))
     await w.deliver()
     assert sorted(request["records"] for request in w.org.writes()) == [1, 200]
@@ -97,8 +98,21 @@ async def test_case_85_two_hundred_and_one_leads_are_two_requests(open_whole: Wh
     assert {key: row["Id"] for key, row in w.org.leads().items()} == ids
 
 
+async def test_requests_grow_from_fifty_while_the_org_swallows_them(open_whole: Wholes) -> None:
+    w = await open_whole(reps(["ann", "bob"]))
+    await w.world.route(*people(350))
+    await w.deliver(max_slots=1)
+    sizes = [request["records"] for request in w.org.writes()]
+    assert sizes == [50, 100, 200]
+    # A process that follows begins where this one was.
+    await w.world.route(*people(200, 1000))
+    await w.deliver(max_slots=1)
+    assert [request["records"] for request in w.org.writes()][3:] == [200]
+
+
 async def test_case_89_one_bad_address_of_a_hundred(open_whole: Wholes) -> None:
     w = await open_whole(reps(["ann", "bob"]))
+    await w.swallows(200)
     events = people(100)
     events[56] = {"email": "a@b", "name": "Pat P56", "visitor": 56}
     await w.world.route(*events)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,55 +14,106 @@ from fairturn.cli.running import Actor, Because, Config, Json, Reason, by, login
 if TYPE_CHECKING:
     from fairturn.assemble.operator import Operator
     from fairturn.desk import FailedFilter
+    from fairturn.views import FailedWrite, WrittenWithout
 
 group = typer.Typer(help="Writes that a CRM refused: list, retry, drop.", no_args_is_help=True)
 Leads = Annotated[list[str] | None, typer.Argument(help="Leads, by address or number.", metavar="[LEAD]...")]
 Everything = Annotated[bool, typer.Option("--all", help="All that have failed by now, not only those on screen.")]
 Code = Annotated[str | None, typer.Option(help="Only those that the CRM refused with this code.")]
 Destination = Annotated[str | None, typer.Option(help="Only in this destination.", metavar="D")]
+Without = Annotated[
+    bool, typer.Option("--without", help="Instead of failed writes: fields that the CRM did not take of what it has.")
+]
 
 
 @group.command("list", epilog="Example: fairturn failed list --code REQUIRED_FIELD_MISSING")
 def list_failed(
+    *,
     code: Code = None,
     destination: Destination = None,
+    without: Without = False,
     limit: Annotated[int, typer.Option(min=1, max=100_000, help="How many, newest first.")] = 50,
     config: Config = None,
     as_json: Json = False,
 ) -> None:
-    """What the CRM refused, in its own words, newest first."""
+    """What the CRM refused, in its own words, newest first; then what it has without some field.
+
+    With --json one of the two: failed writes, or with --without the others.
+    """
     from fairturn.desk import FailedFilter
-    from fairturn.operate import failed, leads
+    from fairturn.operate import failed
 
     async def work(op: Operator) -> None:
-        writes = await failed.failed(op.reads, FailedFilter(None, code, destination), limit)
+        wanted = FailedFilter(None, code, destination)
         if as_json:
-            paper.as_json([failed.as_json(write) for write in writes])
-            return
-        if not writes:
-            paper.say("No write has failed." if not (code or destination) else "No failed write like that.")
-            return
-        paper.table(
-            ("Lead", "Name", "Destination", "Failed", "What the CRM said"),
-            (
-                (
-                    write.lead,
-                    paper.clean(leads.name(write.fields), 28),
-                    write.destination,
-                    f"{paper.ago(write.failed_at)} ago",
-                    f"{write.code}: {write.message}",
+            if without:
+                paper.as_json(
+                    [failed.without_json(one) for one in await failed.written_without(op.reads, wanted, limit)]
                 )
-                for write in writes
-            ),
-        )
-        counts = Counter(write.code for write in writes).most_common()
-        paper.say("", "; ".join(f"{count:,} × {word}" for word, count in counts))
-        if len(writes) == limit:
-            paper.whisper(
-                f"There may be more than {limit}: --limit shows them, and --all of retry and drop means them."
-            )
+            else:
+                paper.as_json([failed.as_json(write) for write in await failed.failed(op.reads, wanted, limit)])
+            return
+        if not without:
+            _failed(await failed.failed(op.reads, wanted, limit), limit, every=not (code or destination))
+        if without or code is None:
+            _without(await failed.written_without(op.reads, wanted, limit), limit, alone=without)
 
     run(config, work)
+
+
+def _failed(writes: Sequence[FailedWrite], limit: int, *, every: bool) -> None:
+    from fairturn.operate import leads
+
+    if not writes:
+        paper.say("No write has failed." if every else "No failed write like that.")
+        return
+    paper.table(
+        ("Lead", "Name", "Destination", "Failed", "What the CRM said"),
+        (
+            (
+                write.lead,
+                paper.clean(leads.name(write.fields), 28),
+                write.destination,
+                f"{paper.ago(write.failed_at)} ago",
+                f"{write.code}: {write.message}",
+            )
+            for write in writes
+        ),
+    )
+    counts = Counter(write.code for write in writes).most_common()
+    paper.say("", "; ".join(f"{count:,} × {word}" for word, count in counts))
+    if len(writes) == limit:
+        paper.whisper(f"There may be more than {limit}: --limit shows them, and --all of retry and drop means them.")
+
+
+def _without(found: Sequence[WrittenWithout], limit: int, *, alone: bool) -> None:
+    from fairturn.operate import leads
+
+    if not found:
+        if alone:
+            paper.say("No lead was written without a field.")
+        return
+    paper.say(*(() if alone else ("",)), "Written, without fields that the CRM did not take:")
+    paper.table(
+        ("Lead", "Name", "Destination", "Written", "Field", "What the CRM said"),
+        (
+            (
+                one.lead,
+                paper.clean(leads.name(one.fields), 28),
+                one.destination,
+                f"{paper.ago(one.written_at)} ago",
+                name,
+                words,
+            )
+            for one in found
+            for name, words in one.without.items()
+        ),
+    )
+    counts = Counter(name for one in found for name in one.without).most_common()
+    paper.say("", "; ".join(f"{count:,} × {name}" for name, count in counts))
+    paper.whisper("`fairturn failed retry --without` sends these fields again.")
+    if len(found) == limit:
+        paper.whisper(f"There may be more than {limit}: --limit shows them.")
 
 
 @group.command("retry", epilog="Example: fairturn failed retry --all --code UNABLE_TO_LOCK_ROW --reason 'load is over'")
@@ -69,6 +121,7 @@ def retry(
     *,
     leads: Leads = None,
     everything: Everything = False,
+    without: Without = False,
     code: Code = None,
     destination: Destination = None,
     reason: Reason = None,
@@ -76,14 +129,20 @@ def retry(
     config: Config = None,
     as_json: Json = False,
 ) -> None:
-    """Send failed writes again, with what is known of the leads by now. Asked twice, they are still sent once."""
+    """Send failed writes again, with what is known of the leads by now. Asked twice, they are still sent once.
+
+    Of leads that are named, fields that the CRM did not take are sent again too.
+    """
     from fairturn.operate import failed
 
     _chosen(leads, everything)
+    if without and code is not None:
+        raise typer.BadParameter("is of failed writes; with --without name leads, or say --all", param_hint="--code")
     who = by(actor, reason)
 
     async def work(op: Operator) -> None:
-        done = await failed.retry(op.acts, await _wanted(op, leads, code, destination), who)
+        again = failed.retry_without if without else failed.retry
+        done = await again(op.acts, await _wanted(op, leads, code, destination), who)
         if as_json:
             paper.as_json({"retried": done.writes, "under_way": done.under_way})
             return
@@ -93,7 +152,7 @@ def retry(
             verb = "is" if done.under_way == 1 else "are"
             paper.say(f"{paper.many(done.under_way, 'write')} {verb} already under way.")
         if not (done.writes or done.under_way):
-            paper.say("Nothing has failed there.")
+            paper.say("No lead was written without a field there." if without else "Nothing has failed there.")
 
     run(config, work)
 

@@ -144,6 +144,18 @@ def _shut(view: DestinationView) -> str | None:
 def _written(found: Why, standings: dict[str, DestinationView]) -> Iterator[str]:
     from fairturn.operate.records import in_words, kept
 
+    yield from _writes(found)
+    yield from _changes(found, standings)
+    for one in kept(found.story):
+        if one.written:
+            yield f"{one.destination}, as it last confirmed it: {in_words(one.written)}"
+        if one.shadow:
+            yield f"{one.destination}, as it would have been sent (shadow): {in_words(one.shadow)}"
+    if not found.story.changes and not found.story.writes:
+        yield "Nothing is to be written for it."
+
+
+def _writes(found: Why) -> Iterator[str]:
     for write in found.story.writes:
         company = f", with {paper.many(write.records - 1, 'other')}" if write.records > 1 else ""
         said = {
@@ -156,6 +168,14 @@ def _written(found: Why, standings: dict[str, DestinationView]) -> Iterator[str]
         }.get(write.outcome or "", "no answer yet")
         owner = f", owner {write.owner}" if write.owner else ""
         yield f"{paper.at(write.answered_at or write.sent_at)}  {write.destination}: {said}{owner}{company}."
+        if write.owner_stands:
+            stands = f"{write.owner_stands} has it there, changed by somebody in {write.destination} since"
+            yield f"  its owner was left alone: {stands}."
+        for name, words in write.without.items():
+            yield f"  without {name}: {words}"
+
+
+def _changes(found: Why, standings: dict[str, DestinationView]) -> Iterator[str]:
     for change in found.story.changes:
         view = standings.get(change.destination)
         if change.state == "pending":
@@ -167,12 +187,8 @@ def _written(found: Why, standings: dict[str, DestinationView]) -> Iterator[str]
             yield f"{change.destination}: a request is under way."
         elif change.state == "failed":
             yield f"{change.destination}: FAILED: {change.code}: {change.message}. See `fairturn failed list`."
-        elif (change.cause or "").startswith("dropped"):
+        if change.without and change.state != "failed":
+            fields = ", ".join(change.without)
+            yield f"{change.destination} has it without {fields}; sent again by `fairturn failed retry --without`."
+        if change.state == "done" and (change.cause or "").startswith("dropped"):
             yield f"{change.destination}: given up, {change.cause}."
-    for one in kept(found.story):
-        if one.written:
-            yield f"{one.destination}, as it last confirmed it: {in_words(one.written)}"
-        if one.shadow:
-            yield f"{one.destination}, as it would have been sent (shadow): {in_words(one.shadow)}"
-    if not found.story.changes and not found.story.writes:
-        yield "Nothing is to be written for it."

@@ -35,6 +35,7 @@ PERSONS = frozenset(
         "API_CURRENTLY_DISABLED",
         "INVALID_AUTH_HEADER",
         "MISSING_SCOPES",
+        "NO_UNIQUE_PROPERTY",
         "INVALID_AUTHENTICATION",
     }
 )

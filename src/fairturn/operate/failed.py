@@ -13,7 +13,7 @@ from fairturn.flow.plan import Plan
 from fairturn.model import Lead
 from fairturn.operate.leads import name
 from fairturn.ports import LeadWrite, Routed
-from fairturn.views import AssignmentLine, By, FailedWrite
+from fairturn.views import AssignmentLine, By, FailedWrite, WrittenWithout
 
 MOST = 100_000  # failed writes that one act takes in; the ceiling stops a destination long before
 AT_ONCE = 200  # leads of one transaction
@@ -32,9 +32,26 @@ async def failed(reads: Reads, wanted: FailedFilter, limit: int) -> Sequence[Fai
     return await reads.failed(wanted, limit)
 
 
+async def written_without(reads: Reads, wanted: FailedFilter, limit: int) -> Sequence[WrittenWithout]:
+    """What was written less some fields that the CRM did not take, latest first."""
+    return await reads.without(wanted, limit)
+
+
 async def retry(acts: Acts, wanted: FailedFilter, by: By) -> Retried:
-    """Send them again, with what is known of the leads now. Those already under way are counted, never sent twice."""
-    return await acts.retry(wanted, by)
+    """Send them again, with what is known of the leads now. Those already under way are counted, never sent twice.
+
+    Of leads that are named, fields that a CRM did not take are sent again too.
+    """
+    done = await acts.retry(wanted, by)
+    if wanted.leads is None or wanted.code is not None:
+        return done
+    more = await acts.retry_without(wanted, by)
+    return Retried(done.writes + more.writes, done.under_way)
+
+
+async def retry_without(acts: Acts, wanted: FailedFilter, by: By) -> Retried:
+    """Send the fields again that a CRM did not take of leads that it has; nothing else of them is sent."""
+    return await acts.retry_without(wanted, by)
 
 
 async def drop(reads: Reads, acts: Acts, plan: Plan, wanted: FailedFilter, by: By) -> Given:
@@ -117,4 +134,15 @@ def as_json(write: FailedWrite) -> dict[str, object]:
         "failed_at": write.failed_at,
         "attempts": write.attempts,
         "rep": write.rep,
+    }
+
+
+def without_json(one: WrittenWithout) -> dict[str, object]:
+    return {
+        "lead": one.lead,
+        "name": name(one.fields),
+        "destination": one.destination,
+        "without": dict(one.without),
+        "written_at": one.written_at,
+        "rep": one.rep,
     }

@@ -98,6 +98,8 @@ class Why:
                     "owner": w.owner,
                     "code": w.code,
                     "message": w.message,
+                    "without": dict(w.without),
+                    "owner_stands": w.owner_stands,
                 }
                 for w in self.story.writes
             ],

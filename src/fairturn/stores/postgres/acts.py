@@ -111,21 +111,32 @@ class PostgresActs:
         leads = None if wanted.leads is None else sorted(set(wanted.leads))
         where = (leads, wanted.code, wanted.destination)
         async with self._database.connection() as c:
-            until = await c.fetchval(SQL.now)
             under_way = await c.fetchval(SQL.under_way, *where)
+        return Retried(await self._again(SQL.retry, where, wanted, by), under_way)
+
+    async def retry_without(self, wanted: FailedFilter, by: By) -> Retried:
+        """Idempotent too: fields that are on their way again are in the list no more."""
+        leads = None if wanted.leads is None else sorted(set(wanted.leads))
+        return Retried(await self._again(SQL.retry_without, (leads, wanted.destination), wanted, by), 0)
+
+    async def _again(self, sql: str, where: tuple[object, ...], wanted: FailedFilter, by: By) -> int:
+        """Those of this moment, in bounded transactions; their number."""
+        async with self._database.connection() as c:
+            until = await c.fetchval(SQL.now)
         writes = 0
         while True:
             async with self._database.transaction() as c:
-                rows = await c.fetch(SQL.retry, *where, until, BATCH, f"retried by {by.actor}")
+                rows = await c.fetch(sql, *where, until, BATCH, f"retried by {by.actor}")
                 if rows:
                     detail: dict[str, object] = {"writes": len(rows), "code": wanted.code}
-                    if leads is not None:
+                    if wanted.leads is not None:
                         detail["leads"] = sorted({row["lead_id"] for row in rows})
-                    await note(c, by, "retry", f"failed {wanted.destination or 'writes'}", detail)
+                    of = "fields" if sql == SQL.retry_without else "failed"
+                    await note(c, by, "retry", f"{of} {wanted.destination or 'writes'}", detail)
                     await c.execute(SQL.notify, DELIVER)
             writes += len(rows)
             if len(rows) < BATCH:
-                return Retried(writes, under_way)
+                return writes
 
     async def backfill(self, destination: str, since: datetime | None, by: By) -> int:
         count, last, seen = 0, 0, BATCH

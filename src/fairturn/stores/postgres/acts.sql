@@ -32,7 +32,7 @@ where id = $1
 -- everything that is new: the priority of bulk.
 with old as materialized (
     select l.id, l.account_id from lead l
-    where l.id > $2 and l.merged_into is null and l.mode = 'live' and l.status in ('assigned', 'parked', 'held')
+    where l.id > $2 and l.merged_into is null and l.mode = 'live' and l.status in ('assigned', 'parked', 'held', 'owned')
       and ($3::timestamptz is null or l.created_at >= $3)
       and not exists (select from change c where c.lead_id = l.id and c.destination_id = $1
                       and not (c.state = 'done' and c.confirmed = 0 and (
@@ -43,8 +43,9 @@ with old as materialized (
     limit $4
     for no key update
 ), made as (
-    insert into change (lead_id, destination_id, state, version, owner_version, account_id, priority, first_event_at)
-    select id, $1, 'pending', 1, 1, account_id, 'bulk', clock_timestamp() from old
+    insert into change
+        (lead_id, destination_id, state, version, owner_version, owner_at, account_id, priority, first_event_at)
+    select id, $1, 'pending', 1, 1, clock_timestamp(), account_id, 'bulk', clock_timestamp() from old
     on conflict (lead_id, destination_id) do update
     set state = 'pending', priority = 'bulk', first_event_at = clock_timestamp()
     where change.state = 'done' and change.confirmed = 0
@@ -69,8 +70,28 @@ with picked as materialized (
     for update of c
 )
 update change c
-set state = 'pending', failed_at = null, attempts = 0, first_try_at = null, due_at = 'epoch', cause = $6,
+set state = 'pending', failed_at = null, attempts = 0, first_try_at = null, due_at = 'epoch', cause = $6, refused = null,
     first_event_at = coalesce(c.first_event_at, clock_timestamp())
+from picked p
+where c.lead_id = p.lead_id and c.destination_id = p.destination_id
+returning c.lead_id, c.destination_id
+
+-- name: retry_without
+-- As above. In flight: touch the version only, as route does. What is written without a field after $3 stays.
+with picked as materialized (
+    select c.lead_id, c.destination_id
+    from change c join lead l on l.id = c.lead_id and l.merged_into is null
+    where c.without is not null and c.state <> 'failed' and coalesce(c.found_at <= $3, true)
+      and ($1::bigint[] is null or c.lead_id = any($1)) and ($2::text is null or c.destination_id = $2)
+    order by c.lead_id, c.destination_id
+    limit $4
+    for update of c
+)
+update change c
+set version = c.version + 1, without = null, refused = null, first_event_at = coalesce(c.first_event_at, clock_timestamp()),
+    state = case when c.state = 'done' then 'pending' else c.state end,
+    due_at = case when c.state = 'done' then 'epoch' else c.due_at end,
+    cause = case when c.state = 'done' then $5 else c.cause end
 from picked p
 where c.lead_id = p.lead_id and c.destination_id = p.destination_id
 returning c.lead_id, c.destination_id

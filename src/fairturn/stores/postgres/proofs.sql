@@ -35,7 +35,7 @@ join destination d on d.id = $1
 left join change c on c.lead_id = l.id and c.destination_id = $1
 left join lateral (
     select owner from write
-    where lead_id = l.id and destination_id = $1 and owner is not null and outcome = 'written'
+    where lead_id = l.id and destination_id = $1 and outcome = 'written' and (owner is not null or owner_stands is not null)
     order by batch_id desc limit 1
 ) w on true
 left join lateral (

@@ -25,6 +25,7 @@ from fairturn.views import (
     RepStanding,
     Story,
     WriteLine,
+    WrittenWithout,
 )
 
 SQL = statements("reads")
@@ -153,6 +154,17 @@ class PostgresReads:
             for r in rows
         ]
 
+    async def without(self, wanted: FailedFilter, limit: int) -> Sequence[WrittenWithout]:
+        leads = None if wanted.leads is None else list(wanted.leads)
+        async with self._database.connection() as c:
+            rows = await c.fetch(SQL.without, leads, wanted.destination, limit)
+        return [
+            WrittenWithout(
+                r["lead_id"], r["destination_id"], r["without"], r["found_at"], r["rep_id"], load(r["fields"])
+            )
+            for r in rows
+        ]
+
     async def history(self, subject: str | None, limit: int) -> Sequence[HistoryLine]:
         below = (
             None if subject is None else subject.replace("\\", "\\\\").replace("%", r"\%").replace("_", r"\_") + " %"
@@ -191,6 +203,7 @@ def change_line(r: Any) -> ChangeLine:
         message=r["message"],
         failed_at=r["failed_at"],
         record=r["record"],
+        without=r["without"] or {},
     )
 
 
@@ -209,4 +222,6 @@ def write_line(r: Any) -> WriteLine:
         owner=r["owner"],
         records=r["records"],
         record=r["record"],
+        without=r["without"] or {},
+        owner_stands=r["owner_stands"],
     )

@@ -77,14 +77,14 @@ order by a.id
 -- name: changes
 select destination_id, state, version, confirmed, record_id, external_key, first_event_at,
        nullif(due_at, 'epoch') as due_at, attempts, cause, code, message, failed_at,
-       record
+       record, without
 from change where lead_id = $1
 order by destination_id
 
 -- name: writes
 select * from (
     select w.destination_id, w.version, b.taken_at, w.oldest_event_at, w.answered_at, w.outcome, w.code, w.message,
-           w.record_id, w.created, w.owner, w.record, b.records, b.id
+           w.record_id, w.created, w.owner, w.record, w.without, w.owner_stands, b.records, b.id
     from write w join batch b on b.id = w.batch_id
     where w.lead_id = any($1::bigint[])
     order by b.id desc limit 200
@@ -118,6 +118,14 @@ where c.state = 'failed'
   and ($3::text is null or c.destination_id = $3)
 order by c.failed_at desc, c.lead_id
 limit $4
+
+-- name: without
+select c.lead_id, c.destination_id, c.without, c.found_at, l.rep_id, l.fields
+from change c join lead l on l.id = c.lead_id and l.merged_into is null
+where c.without is not null
+  and ($1::bigint[] is null or c.lead_id = any($1)) and ($2::text is null or c.destination_id = $2)
+order by c.found_at desc nulls last, c.lead_id
+limit $3
 
 -- name: history
 select id, at, actor, verb, object, reason, detail from history
