@@ -1,4 +1,4 @@
-"""The deliver stations of a worker: one per destination, each with its CRM."""
+"""The stations of a worker that speak to CRMs: one that writes per destination, and one that asks whom it has."""
 
 from __future__ import annotations
 
@@ -7,13 +7,17 @@ from contextlib import AsyncExitStack
 from functools import partial
 
 from fairturn.assemble.crms import hubspot_secrets
+from fairturn.assemble.questions import questions
 from fairturn.config import Settings
+from fairturn.decide.asking import asked
 from fairturn.decide.outgoing import owner_rule, untold, values_rule
+from fairturn.decide.users import owners_named
 from fairturn.destinations import hubspot
 from fairturn.destinations.console import Console
 from fairturn.destinations.salesforce import open_salesforce, open_shadow
 from fairturn.errors import ConfigError, Fault
 from fairturn.flow.account import Account
+from fairturn.flow.ask import Ask
 from fairturn.flow.deliver import Deliver
 from fairturn.flow.engine import Station
 from fairturn.flow.station import RouteStation
@@ -48,6 +52,7 @@ def destination(name: str, settings: Settings, env: Mapping[str, str]) -> Destin
         settings.reps,
         client_id=secret(mine.client_id, env),
         client_secret=secret(mine.client_secret, env),
+        owners=owners_named(settings, name),
     )
 
 
@@ -62,6 +67,7 @@ async def deliveries(
     """Stations to run; what they hold open is closed with `stack`. `router` takes leads whose owner a CRM refuses."""
     owners = owner_rule({name: pool.hold_owner for name, pool in settings.pools.items()}, untold(settings))
     ledger = PostgresLedger(database, owners, values_rule(settings))
+    open_questions, crms_asked = questions(database, settings), asked(settings)
 
     async def refused(crm: str, rep: str, lead: int, message: str) -> None:
         # "invalid cross reference id" alone does not say which id of which CRM is to be looked at.
@@ -77,4 +83,7 @@ async def deliveries(
         account = Account(ledger, crm, name=name, settings=mine, lease=lease)
         station = Deliver(account, on_owner_fault=at_fault)
         stations.append((f"deliver-{name}", station, partial(station.run, listener.bell("fairturn_change"))))
+        if name in crms_asked:
+            ask = Ask(account, open_questions)
+            stations.append((f"ask-{name}", ask, partial(ask.run, listener.bell("fairturn_question"))))
     return stations

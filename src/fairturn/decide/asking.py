@@ -55,12 +55,15 @@ def named(settings: Settings, values: Mapping[str, FieldValue]) -> dict[str, Per
         vendor, record, kind = "hubspot", text, "contacts"
     else:
         return {}
-    live = [name for name, one in settings.destinations.items() if one.type == vendor and one.mode == "live"]
-    if len(live) > 1:
-        live = [name for name in live if name == settings.system_of_record]
     email = values.get("email")
     found = Person(record, kind, email.casefold() if isinstance(email, str) else "", None)
-    return dict.fromkeys(live, found)
+    return dict.fromkeys(meant(settings, vendor), found)
+
+
+def meant(settings: Settings, vendor: str) -> tuple[str, ...]:
+    """The destination of which an id of this vendor is, where nothing else is said of it."""
+    live = [name for name, one in settings.destinations.items() if one.type == vendor and one.mode == "live"]
+    return tuple(name for name in live if len(live) == 1 or name == settings.system_of_record)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from fairturn.config import Destination
+from fairturn.config import Settings
 from fairturn.decide.addresses import derived
-from fairturn.decide.asking import Inquiry, address_of, inquire, named
+from fairturn.decide.asking import Inquiry, address_of, inquire, meant, named
 from fairturn.decide.drafts import Draft, claim, missing, place, wait
 from fairturn.decide.existing import candidates, policy_of
 from fairturn.decide.matching import account_keys, key, record_key
@@ -111,7 +111,7 @@ def same_people(plan: Plan, stored: Mapping[int, Lead], known: Known) -> tuple[l
             if one.state != "answered" or destination is None:
                 continue
             for person in candidates(one.people, policy_of(destination)):
-                keys.append(record_of(name, destination, person.record_id))
+                keys.append(record_of(plan.settings, name, person.record_id))
                 if person.key is not None and (other := one.ours.get(person.key, lead)) != lead:
                     keys.append(_itself(other))
                     bound[keys[-1].digest] = other
@@ -132,6 +132,9 @@ def _itself(lead: int) -> Key:
     return key("lead", str(lead))
 
 
-def record_of(name: str, destination: Destination, record: str) -> Key:
-    """Salesforce's ids are everybody's; HubSpot counts contacts anew in each portal."""
-    return key("crm:lead", record_key(record)) if destination.type == "salesforce" else key(f"crm:{name}", record)
+def record_of(settings: Settings, name: str, record: str) -> Key:
+    """As an event would name it (crm_lead_id). HubSpot counts anew in each portal: a second one has its own."""
+    vendor = settings.destinations[name].type
+    if vendor == "salesforce" or name in meant(settings, vendor):
+        return key("crm:lead", record_key(record))
+    return key(f"crm:{name}", record)
