@@ -113,6 +113,19 @@ class WriteLine:
 
 
 @dataclass(frozen=True, slots=True)
+class ExistingLine:
+    """Whether a destination knew the person before."""
+
+    destination: str
+    state: str  # due | answered | unknown
+    email: str  # that was asked for
+    since: datetime
+    answered_at: datetime | None
+    records: tuple[str, ...]  # all that it has of the person
+    why: str | None  # what came of it
+
+
+@dataclass(frozen=True, slots=True)
 class Story:
     """All that is stored of one lead."""
 
@@ -123,6 +136,7 @@ class Story:
     assignments: tuple[AssignmentLine, ...]
     changes: tuple[ChangeLine, ...]
     writes: tuple[WriteLine, ...]
+    existing: tuple[ExistingLine, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

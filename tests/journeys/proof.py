@@ -114,11 +114,14 @@ class Journey:
 LEADS = "select status, fields -> 'email' ->> 0 as email from lead where merged_into is null"
 QUIET = """
 select not exists (select from event where state in ('pending', 'waiting'))
+   and not exists (select from lead where status = 'waiting' and merged_into is null)
    and not exists (select from change c join lead l on l.id = c.lead_id
                    where l.merged_into is null and c.state in ('pending', 'in_flight'))
 """
 LEFT = """
 select 'event' as what, state, count(*), null as why from event where state in ('pending', 'waiting') group by 2
+union all
+select 'lead', status, count(*), max(reason) from lead where status = 'waiting' group by 2
 union all
 select 'change', c.state, count(*), max(c.cause) from change c where c.state in ('pending', 'in_flight') group by 2
 union all

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 group = typer.Typer(help="Leads: list, show.", no_args_is_help=True)
 LEAD = "An e-mail address, the lead's number, a CRM record's id, or a source's own id."
-Status = Literal["waiting", "held", "assigned", "parked", "ignored"]
+Status = Literal["waiting", "held", "assigned", "parked", "owned", "ignored"]
 
 
 @group.command("list", epilog="Example: fairturn leads list --status assigned --rep ann --limit 20")

@@ -39,7 +39,7 @@ def why(
         if as_json:
             paper.as_json(found.as_json())
             return
-        paper.say(*_arrived(found), *_matched(found), *_given(found))
+        paper.say(*_arrived(found), *_there(found), *_matched(found), *_given(found))
         _table(found)
         paper.say(*_written(found, {v.standing.id: v for v in await destinations.destinations(op.reads, settings)}))
 
@@ -63,6 +63,17 @@ def _arrived(found: Why) -> Iterator[str]:
         yield f"  {paper.at(event.received_at)}  event from {event.source}, {event.state}{problem}"
         for mark in event.marks:
             yield f"    noted: {mark_in_words(mark)}"
+
+
+def _there(found: Why) -> Iterator[str]:
+    """Whether the CRMs knew the person before."""
+    for one in found.story.existing:
+        if one.state == "due":
+            yield f"{paper.at(one.since)}  {one.destination} is asked whether {one.email} is there."
+        elif one.state == "answered":
+            yield f"{paper.at(one.answered_at)}  {one.destination} was asked for {one.email}: {one.why or 'it answered'}."
+        else:
+            yield f"{paper.at(one.answered_at)}  {one.why or f'{one.destination} gave no answer'}."
 
 
 def _matched(found: Why) -> Iterator[str]:
@@ -98,6 +109,8 @@ def _given(found: Why) -> Iterator[str]:
             yield f"Held in pool {lead.pool} for {paper.ago(found.story.line.held_at)}: {lead.reason}."
         case "waiting":
             yield f"It has no owner yet: it {lead.reason}, at most until {paper.at(lead.wait_until)}."
+        case "owned":
+            yield f"Its owner in the CRM keeps it, and no turn was taken: {lead.reason}."
         case _:
             yield f"Nobody gets it ({lead.status}): {lead.reason or 'no reason was kept'}."
     for other in found.story.assignments:

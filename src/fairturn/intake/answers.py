@@ -26,12 +26,23 @@ def accepted(arrival: Arrival) -> Reply:
 
 
 def owner(found: Assigned, reps: Mapping[str, Rep]) -> dict[str, object]:
-    """`rep` is null for a lead that is held, parked or ignored; `why` says so."""
+    """`rep` is null for a lead that is held, parked or ignored; `why` says so. One that is `owned` has an active owner in
+    the CRM who is none of our reps: `owner` says who.
+    """
     rep = None
     if found.rep is not None:
         known = reps.get(found.rep)
         rep = {"id": found.rep, "name": known.name if known else found.rep, "email": known.email if known else None}
-    return {"lead": found.lead, "rep": rep, "pool": found.pool, "status": found.status, "why": found.why}
+    said: dict[str, object] = {
+        "lead": found.lead,
+        "rep": rep,
+        "pool": found.pool,
+        "status": found.status,
+        "why": found.why,
+    }
+    if found.owner is not None:
+        said["owner"] = {"id": found.owner.id, "name": found.owner.name, "email": found.owner.email}
+    return said
 
 
 def decided(found: Assigned | None) -> bool:

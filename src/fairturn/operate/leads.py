@@ -70,6 +70,8 @@ def standing(lead: Lead) -> str:
             return f"it is held in pool {lead.pool}: {lead.reason}"
         case "parked":
             return f"it is parked under a queue: {lead.reason}"
+        case "owned":
+            return f"its owner in the CRM keeps it: {lead.reason}"
         case "waiting":
             return f"it {lead.reason or 'waits'}"
     return f"it is ignored: {lead.reason}"

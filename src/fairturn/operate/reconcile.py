@@ -138,7 +138,7 @@ def _absent(result: Reconciled, destination: str, lead: Sent, row: dict[str, obj
         result.missing.append(row | {"why": f"the CRM confirmed it as {lead.record_id}, and does not have it now"})
     elif lead.state in {"pending", "in_flight"}:
         result.waiting += 1
-    elif not lead.due and lead.state in {"assigned", "parked", "held", "done"}:
+    elif not lead.due and lead.state in {"assigned", "parked", "held", "owned", "done"}:
         result.never_due[destination] = result.never_due.get(destination, 0) + 1
     elif lead.state in {"failed", "done", "held", "waiting", "ignored"}:
         result.listed += 1  # failed, dropped with a row of history, held, or put aside by a rule

@@ -20,7 +20,7 @@ from fairturn.flow.plan import Plan
 from fairturn.model import FieldValue, Lead
 from fairturn.operate.audit import Progress
 from fairturn.operate.records import kept, kept_json
-from fairturn.views import AssignmentLine, HistoryLine, Story
+from fairturn.views import AssignmentLine, ExistingLine, HistoryLine, Story
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +70,7 @@ class Why:
                 }
                 for e in self.story.events
             ],
+            "existing": [existing_json(one) for one in self.story.existing],
             "rule": lead.rule,
             "pool": lead.pool,
             "rep": lead.rep,
@@ -105,6 +106,18 @@ class Why:
             ],
             "records": [kept_json(one) for one in kept(self.story)],
         }
+
+
+def existing_json(one: ExistingLine) -> dict[str, object]:
+    return {
+        "destination": one.destination,
+        "state": one.state,
+        "email": one.email,
+        "since": one.since,
+        "answered_at": one.answered_at,
+        "records": list(one.records),
+        "why": one.why,
+    }
 
 
 async def why(

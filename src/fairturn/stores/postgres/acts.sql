@@ -119,10 +119,11 @@ with picked as materialized (
 select lead_id, destination_id from picked order by lead_id, destination_id
 
 -- name: elsewhere
--- Leads that a destination has, will be sent, or may have: a send whose answer never came and was not followed by one.
+-- Leads that a destination has, found there or made, will be sent, or may have: a send whose answer never came and was
+-- not followed by one.
 select c.lead_id from change c
 where c.lead_id = any($1::bigint[])
-  and (c.confirmed > 0 or c.state in ('pending', 'in_flight', 'failed')
+  and (c.confirmed > 0 or c.record_id is not null or c.state in ('pending', 'in_flight', 'failed')
        or (select w.outcome from write w
            where w.lead_id = c.lead_id and w.destination_id = c.destination_id and w.answered_at is not null
            order by w.batch_id desc limit 1) = 'unknown')

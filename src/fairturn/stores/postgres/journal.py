@@ -9,6 +9,7 @@ from datetime import datetime
 from fairturn.model import Arrival, Assigned
 from fairturn.ports import Backlog
 from fairturn.stores.postgres.database import Database, statements
+from fairturn.stores.postgres.people import owner_of
 
 SQL = statements("journal")
 NEWEST = 2**63 - 1
@@ -64,7 +65,10 @@ class PostgresJournal:
         async with self._database.connection() as connection:
             rows = await connection.fetch(SQL.results, events, source)
         return {
-            row["event"]: Assigned(row["id"], row["status"], row["rep_id"], row["pool_id"], row["why"]) for row in rows
+            row["event"]: Assigned(
+                row["id"], row["status"], row["rep_id"], row["pool_id"], row["why"], owner_of(row["owner"])
+            )
+            for row in rows
         }
 
     async def purge_raw(self, older_than: float, limit: int) -> int:

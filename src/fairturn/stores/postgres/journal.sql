@@ -44,13 +44,24 @@ with recursive chain as (
     from chain c join lead l on l.id = c.merged_into
 )
 select c.event, c.id, c.status, c.rep_id, c.pool_id,
-       coalesce(c.reason, a.reason, c.rule_id, '') as why
+       coalesce(c.reason, a.reason, c.rule_id, '') as why, o.owner
 from chain c
 left join lateral (
     select reason from assignment
     where lead_id = c.id and rep_id = c.rep_id and kind in ('turn', 'credit', 'kept', 'owner')
     order by id desc limit 1
 ) as a on true
+left join lateral (
+    -- Of the record that is written: whoever owns it keeps the lead.
+    select p.person -> 'owner' as owner
+    from existing e
+    join change h on h.lead_id = e.lead_id and h.destination_id = e.destination_id
+    cross join jsonb_array_elements(e.people) as p (person)
+    where c.status = 'owned' and e.lead_id = c.id and p.person ->> 'record_id' = h.record_id
+      and p.person -> 'owner' ->> 'name' is not null
+    order by strpos(c.reason, h.record_id) desc
+    limit 1
+) as o on true
 where c.merged_into is null
 
 -- name: purge_deliveries

@@ -18,6 +18,7 @@ from fairturn.views import (
     ChangeLine,
     DestinationStanding,
     EventLine,
+    ExistingLine,
     FailedWrite,
     HistoryLine,
     LeadLine,
@@ -106,6 +107,7 @@ class PostgresReads:
             assignments = await c.fetch(SQL.assignments, everyone)
             changes = await c.fetch(SQL.changes, lead)
             writes = await c.fetch(SQL.writes, everyone)
+            existing = await c.fetch(SQL.existing, lead)
         return Story(
             line=line_of(row),
             merged=tuple(merged),
@@ -114,6 +116,7 @@ class PostgresReads:
             assignments=tuple(map(assignment_of, assignments)),
             changes=tuple(map(change_line, changes)),
             writes=tuple(map(write_line, writes)),
+            existing=tuple(map(existing_line, existing)),
         )
 
     async def destinations(self) -> Sequence[DestinationStanding]:
@@ -185,6 +188,12 @@ class PostgresReads:
 
 def event_line(r: Any) -> EventLine:
     return EventLine(r["id"].hex(), r["source_id"], r["received_at"], r["state"], r["problem"], tuple(r["marks"]))
+
+
+def existing_line(r: Any) -> ExistingLine:
+    return ExistingLine(
+        r["destination_id"], r["state"], r["email"], r["since"], r["answered_at"], tuple(r["records"]), r["why"]
+    )
 
 
 def change_line(r: Any) -> ChangeLine:

@@ -81,6 +81,12 @@ select destination_id, state, version, confirmed, record_id, external_key, first
 from change where lead_id = $1
 order by destination_id
 
+-- name: existing
+select destination_id, state, email, since, answered_at, why,
+       array(select p.person ->> 'record_id' from jsonb_array_elements(people) as p (person)) as records
+from existing where lead_id = $1
+order by destination_id
+
 -- name: writes
 select * from (
     select w.destination_id, w.version, b.taken_at, w.oldest_event_at, w.answered_at, w.outcome, w.code, w.message,
