@@ -1,5 +1,6 @@
 """What `fairturn init` writes loads and checks clean, whatever export it was made from."""
 
+import re
 import tomllib
 from pathlib import Path
 
@@ -17,12 +18,13 @@ ENV = {
     "FAIRTURN_WEBSITE_SECRET": "a long enough secret",
     "SALESFORCE_CLIENT_ID": "3MVG9abcdef",
     "SALESFORCE_CLIENT_SECRET": "0123456789",
+    "HUBSPOT_TOKEN": "pat-na1-0123456789",
 }
 FILE = Path("fairturn.toml")
 FORMATS = ("plain", "form", "typeform", "hubspot_workflow")
 
 
-@pytest.mark.parametrize("destination", ["console", "salesforce"])
+@pytest.mark.parametrize("destination", ["console", "salesforce", "hubspot"])
 def test_it_checks_clean(destination):
     loaded = parse(starter(destination), FILE, ENV, formats=FORMATS)
     assert loaded.faults == ()
@@ -32,15 +34,51 @@ def test_it_checks_clean(destination):
     assert sorted(loaded.settings.pools["inbound"].members.values()) == [1, 2]
 
 
-def test_salesforce_starts_in_shadow():
-    settings = parse(starter("salesforce"), FILE, ENV).settings
-    assert settings.destinations["salesforce"].mode == "shadow"
+@pytest.mark.parametrize("destination", ["salesforce", "hubspot"])
+def test_a_crm_starts_in_shadow(destination):
+    settings = parse(starter(destination), FILE, ENV).settings
+    assert settings.destinations[destination].mode == "shadow"
 
 
-def test_going_live_needs_no_ids():
-    """Reps are found in Salesforce by their e-mail."""
-    loaded = parse(starter("salesforce").replace('mode = "shadow"', 'mode = "live"'), FILE, ENV)
-    assert [(fault.severity, fault.key) for fault in loaded.faults] == [("warning", "destinations.salesforce.org")]
+@pytest.mark.parametrize("destination", ["salesforce", "hubspot"])
+def test_going_live_needs_no_ids(destination):
+    """Reps are found in the CRM by their e-mail."""
+    loaded = parse(starter(destination).replace('mode = "shadow"', 'mode = "live"'), FILE, ENV)
+    assert [(fault.severity, fault.key) for fault in loaded.faults] == [("warning", f"destinations.{destination}.org")]
+
+
+@pytest.mark.parametrize("destination", ["salesforce", "hubspot"])
+def test_what_is_commented_out_works_too(destination):
+    """Modes and assignment fields: a new user takes the # away, and no more."""
+    lines = starter(destination).splitlines()
+    start = lines.index(f"[destinations.{destination}]")
+    end = next(place for place, line in enumerate(lines) if "--- Rules" in line)
+    ready = [re.sub(r"^# (?=\w+ = )", "", line) for line in lines[start:end]]
+    ready = [line.replace("00D...", "00D5g000000AbCdEAK") for line in ready if "Status = {" not in line]
+    settings = parse("\n".join([*lines[:start], *ready, *lines[end:]]), FILE, ENV).settings
+    mine = settings.destinations[destination]
+    assert mine.parked_owners
+    assert mine.recycle_statuses
+    assert mine.org
+    ways = [way for way in mine.map.values() if not isinstance(way, str)]
+    assert {way.assignment for way in ways if way.assignment} == {
+        "id", "rule", "pool", "reason", "received_at", "assigned_at",
+    }  # fmt: skip
+    assert {"create_only", "never_unset"} <= {way.mode for way in ways if way.mode}
+
+
+def test_an_owner_whom_an_export_names_is_found_by_name():
+    """Owners of an export are the CRM's own names; a queue's id is nobody's."""
+    owners = ["Ann Lee", "bob@acme.com", "Bob@acme.com.invalid", "00G5g000000AbCdEAK", "0055g000000AbCd"]
+    loaded = parse(starter("salesforce", ["Email"], owners), FILE, ENV)
+    reps = {rep: (row.email, dict(row.ids)) for rep, row in loaded.settings.reps.items()}
+    assert list(reps.values()) == [
+        (None, {"salesforce": "Ann Lee"}),
+        ("bob@acme.com", {}),
+        (None, {}),
+        (None, {}),
+        (None, {"salesforce": "0055g000000AbCd"}),
+    ]
 
 
 EXPORT = (
@@ -126,7 +164,7 @@ WORD = st.text(max_size=25)
 
 
 @settings(max_examples=150, deadline=None)
-@given(st.lists(WORD, max_size=6), st.lists(WORD, max_size=6), st.sampled_from(["console", "salesforce"]))
+@given(st.lists(WORD, max_size=6), st.lists(WORD, max_size=6), st.sampled_from(["console", "salesforce", "hubspot"]))
 def test_no_export_makes_settings_that_do_not_stand(headings, owners, destination):
     text = starter(destination, headings, owners)
     tomllib.loads(text)

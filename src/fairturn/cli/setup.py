@@ -28,7 +28,9 @@ def init(
             "--from", metavar="LEADS.csv", help="An export: its headings become the mapping, its owners reps."
         ),
     ] = None,
-    destination: Annotated[Literal["console", "salesforce"], typer.Option(help="Where leads are written.")] = "console",
+    destination: Annotated[
+        Literal["console", "salesforce", "hubspot"], typer.Option(help="Where leads are written.")
+    ] = "console",
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
     config: Annotated[Path, typer.Option("--config", metavar="F", help="The file to write.")] = Path("fairturn.toml"),
 ) -> None:

@@ -6,10 +6,11 @@ import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
 from fairturn.config import STANDARD_FIELDS
 from fairturn.operate.headings import lead_fields, left_over, owner_heading, people
+from fairturn.operate.init_crm import Crm, Person, competitors_part, destination_part, rep_lines, ruler, toml, toml_list
 from fairturn.operate.sheets import Sheet, read_sheet
 
 SECRET: Final = "FAIRTURN_WEBSITE_SECRET"  # noqa: S105 - the name of a variable
@@ -17,14 +18,6 @@ USUAL: Final = ("email", "first_name", "last_name", "company", "phone", "country
 EXAMPLE: Final = [("ann", "Ann Lee", "ann@example.com"), ("bob", "Bob Ray", "bob@example.com")]
 PROVIDERS: Final = {"gmail.com", "googlemail.com", "outlook.com", "hotmail.com", "yahoo.com", "icloud.com"}
 LEFT_OVER: Final = "Columns that are no lead field yet. To use one, declare it in a table [fields] and map it above:"
-CRM_NAMES: Final = {
-    "LastName": "last_name", "Company": "company", "FirstName": "first_name", "Email": "email", "Phone": "phone",
-    "Title": "title", "Website": "website", "Street": "street", "City": "city", "State": "state",
-    "PostalCode": "postal_code", "Country": "country", "NumberOfEmployees": "employees", "LeadSource": "lead_source",
-    "Description": "message",
-}  # fmt: skip
-LIMITS: Final = {"LastName": 80, "FirstName": 40, "Company": 255, "Title": 128, "Phone": 40}  # Salesforce's own
-
 HEAD: Final = """\
 # Fairturn's settings.
 #
@@ -111,7 +104,7 @@ pool = "inbound"
 
 
 def starter(
-    destination: Literal["console", "salesforce"] = "console",
+    destination: Crm = "console",
     headings: Sequence[str] | None = None,
     owners: Sequence[str] | None = None,
 ) -> str:
@@ -133,7 +126,7 @@ def starter(
     return "".join(parts)
 
 
-def starter_from(path: Path, destination: Literal["console", "salesforce"] = "console") -> str:
+def starter_from(path: Path, destination: Crm = "console") -> str:
     """The same, made from an exported table: its headings, and its owner column if it has one. Raises ConfigError."""
     sheet = read_sheet(path)
     return starter(destination, sheet.headings, owners_in(sheet))
@@ -144,7 +137,7 @@ def owners_in(sheet: Sheet) -> list[str]:
     return [row[column] for row in sheet.rows if column in row] if column else []
 
 
-def own_domains(reps: Sequence[tuple[str, str, str | None]]) -> list[str]:
+def own_domains(reps: Sequence[Person]) -> list[str]:
     """The domain that most reps share; a single address proves nothing."""
     domains = [address.rpartition("@")[2].lower() for _, _, address in reps if address]
     best = max(domains, key=domains.count, default=None)
@@ -175,98 +168,16 @@ def unmapped(headings: Sequence[str]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def reps_part(reps: Sequence[tuple[str, str, str | None]], destination: str, *, from_export: bool) -> str:
+def reps_part(reps: Sequence[Person], destination: Crm, *, from_export: bool) -> str:
     origin = "From the export's owner column." if from_export else "An example: put your own people here."
-    lines = ["", ruler("Reps: the people who own leads"), f"# {origin}"]
-    if destination == "salesforce":
-        lines.append("# The id is the last part of the user's address in Salesforce; it begins with 005.")
-    for rep, name, address in reps:
-        lines += ["", f"[reps.{rep}]", f"name = {toml(name)}"]
-        if address:
-            lines.append(f"email = {toml(address)}")
-        if destination == "salesforce":
-            lines.append('# ids = { salesforce = "005..." }')
-    return "\n".join(lines) + "\n"
+    return "\n".join(["", ruler("Reps: the people who own leads"), f"# {origin}", *rep_lines(reps, destination)]) + "\n"
 
 
-def members(reps: Sequence[tuple[str, str, str | None]], *, example: bool) -> str:
+def members(reps: Sequence[Person], *, example: bool) -> str:
     weights = [f"{rep} = {2 if example and rep == 'ann' else 1}" for rep, _, _ in reps]
     line = f"members = {{ {', '.join(weights)} }}"
     # TOML keeps { } on one line; many reps read better as a table of their own.
     return line if len(line) <= 100 else "\n[pools.inbound.members]\n" + "\n".join(weights)
-
-
-def ruler(title: str) -> str:
-    return f"# --- {title} ".ljust(118, "-")
-
-
-def destination_part(destination: str) -> str:
-    head = "\n" + ruler("Destinations: where leads are written") + "\n"
-    if destination == "console":
-        return head + CONSOLE
-    lines = []
-    for target, field in CRM_NAMES.items():
-        extra = ', default = "Unknown"' if target in {"LastName", "Company"} else ""
-        extra += f", max_length = {LIMITS[target]}" if target in LIMITS else ""
-        lines.append(f"{target} = {{ field = {toml(field)}{extra} }}" if extra else f"{target} = {toml(field)}")
-    return head + SALESFORCE.replace("{map}", "\n".join(lines))
-
-
-CONSOLE: Final = """\
-# This one prints what it would write. For Salesforce: fairturn init --destination salesforce
-
-[destinations.crm]
-type = "console"
-
-[destinations.crm.map]
-Email = "email"
-FirstName = "first_name"
-LastName = { field = "last_name", default = "Unknown" }
-Company = { field = "company", default = "Unknown" }
-Country = "country"
-"""
-SALESFORCE: Final = """\
-# "shadow" does everything but send, and keeps what it would have sent. When it looks right: give the reps their ids,
-# write mode = "live" and start again; then `fairturn reconcile` asks Salesforce what it has.
-#
-# In Salesforce: a connected app with the client credentials flow, and on Lead a text field Fairturn_Id__c that is
-# unique and an external id: by it a retry finds the record that the first try made.
-
-[destinations.salesforce]
-type = "salesforce"
-mode = "shadow"
-url = "https://acme.my.salesforce.com"              # your My Domain, from Setup
-# org = "00D..."                                    # from Setup, Company Information: refuses to write to any other
-client_id = "env:SALESFORCE_CLIENT_ID"
-client_secret = "env:SALESFORCE_CLIENT_SECRET"
-
-# Field of the Lead = lead field. Salesforce refuses a Lead without LastName and Company, hence their defaults.
-[destinations.salesforce.map]
-{map}
-"""
-
-
-def competitors_part(destination: str) -> str:
-    if destination == "console":
-        return 'park = { crm = "Competitors" }      # written, under the name of a queue, and no rep\'s turn is used'
-    return 'ignore = true                       # or park = { salesforce = "00G..." }, the id of a queue'
-
-
-def toml(text: str) -> str:
-    """A TOML string; single quotes where that spares the escapes."""
-    text = one_line(text)
-    if '"' in text and "'" not in text and "\\" not in text:
-        return f"'{text}'"
-    return json.dumps(text, ensure_ascii=False)
-
-
-def toml_list(texts: Sequence[str]) -> str:
-    return f"[{', '.join(toml(text) for text in texts)}]"
-
-
-def one_line(text: str) -> str:
-    # What is not printable could end a comment or a string early.
-    return "".join(sign if sign.isprintable() else " " for sign in text)
 
 
 def jmespath_name(heading: str) -> str:
