@@ -285,6 +285,13 @@ async def test_a_probe_finds_that_a_lead_given_away_is_not_seen_any_more(org):
     assert any(left in finding.remedy for finding in findings if finding.severity == "warning")
 
 
+@pytest.mark.parametrize("pinned", [{"sandbox": False}, {"org": "00D000000000001"}])
+async def test_nothing_is_probed_in_another_org(org, pinned):
+    findings = await asked(org, probe=True, destination=pinned)
+    assert "org" in of(findings, "error")
+    assert org.get("/summary")["write_requests"] == 0
+
+
 async def test_a_probe_that_is_refused(org):
     rule = {
         "object": "Lead",

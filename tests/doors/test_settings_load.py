@@ -314,3 +314,75 @@ def test_whatever_a_hand_does_to_good_settings_is_answered_in_words(text):
             assert fault.line is not None or not fault.key, fault
             assert fault.message, fault
             assert fault.remedy, fault
+
+
+PEOPLE = """\
+system_of_record = "salesforce"
+[sources.website]
+verify = { type = "unsigned" }
+map = { email = "email" }
+[reps.ann]
+name = "Ann Lee"
+email = "ann@acme.com"
+[reps.bob]
+name = "Bob Ray"
+ids = { salesforce = "Bob Ray", hubspot = "bob@acme.com" }
+[pools.emea]
+members = { ann = 1, bob = 1 }
+hold_owner = { salesforce = "Inbound queue" }
+[destinations.salesforce]
+type = "salesforce"
+url = "https://acme.my.salesforce.com"
+org = "00D5g000000AbCd"
+client_id = "env:SF_ID"
+client_secret = "env:SF_SECRET"
+parked_owners = ["Old Leads", "0055g000000AbCd"]
+recycle_statuses = ["Recycled"]
+[destinations.salesforce.map]
+LastName = { field = "last_name", default = "Unknown" }
+Company = { field = "company", default = "Unknown" }
+Status = { value = "New", mode = "forward", order = ["New", "Working"] }
+RecordTypeId = { record_type = "Inbound" }
+Fairturn_Rule__c = { assignment = "rule" }
+[destinations.hubspot]
+type = "hubspot"
+org = "12345678"
+token = "env:HUBSPOT_TOKEN"
+map = { email = "email", lifecyclestage = { value = "lead", mode = "forward" } }
+[[rules]]
+id = "rivals"
+when = 'lead.domain_kind == "competitor"'
+park = "Competitors"
+create = "always"
+[[rules]]
+id = "rest"
+when = "true"
+pool = "emea"
+existing = "assign"
+"""
+KEYS = {"SF_ID": "3MVG9abcdef", "SF_SECRET": "0123456789", "HUBSPOT_TOKEN": "pat-na1-0123456789"}
+
+
+def test_names_do_where_ids_did():
+    """Reps, queues, parked owners and record types, in two CRMs of which one has the word on owners."""
+    assert parse(PEOPLE, FILE, KEYS).faults == ()
+
+
+def test_owners_are_written_nowhere_if_the_crm_that_has_them_is_in_shadow():
+    text = PEOPLE.replace('type = "salesforce"', 'type = "salesforce"\nmode = "shadow"')
+    [fault] = parse(text, FILE, KEYS).faults
+    assert (fault.severity, fault.key, fault.line) == ("warning", "system_of_record", 1)
+    assert "no owner is written anywhere" in fault.message
+
+
+def test_rules_about_people_there_say_nothing_where_nobody_is_asked():
+    text = PEOPLE.replace('type = "salesforce"', 'type = "salesforce"\nexisting = "ignore"').replace(
+        'type = "hubspot"', 'type = "hubspot"\nexisting = "ignore"'
+    )
+    said = [(fault.severity, fault.key) for fault in parse(text, FILE, KEYS).faults]
+    assert said == [
+        ("warning", "destinations.salesforce.parked_owners"),
+        ("warning", "destinations.salesforce.recycle_statuses"),
+        ("warning", "rules.1.create"),
+        ("warning", "rules.2.existing"),
+    ]

@@ -20,7 +20,7 @@ from fairturn.destinations.salesforce.survey import fields
 from fairturn.destinations.salesforce.survey.automation import judge_automation
 from fairturn.destinations.salesforce.survey.described import Described, described
 from fairturn.destinations.salesforce.survey.probe import LABEL, Probe
-from fairturn.destinations.salesforce.wire import Part, Run, Wire, parsed
+from fairturn.destinations.salesforce.wire import NO_RULES, SAVE_ALIKE, Part, Run, Wire, parsed
 from fairturn.destinations.surveying import Notes, Wanted, judge_person, wanted_in
 from fairturn.errors import DestinationError, LoginRefused, WrongOrg
 
@@ -56,10 +56,10 @@ class SalesforceSurvey:
             await self._objects(notes)
             users = await self._people(notes)
             objects = [self._mine.object, *([CONTACT] if self._contacts else [])]
-            await judge_automation(notes, self._wire, self._time(), objects)
-            if probe and not any(
-                one.severity == "error" and one.subject == self._mine.object for one in notes.findings
-            ):
+            await judge_automation(notes, self._wire, self._time(), objects, asked=self._mine.existing == "ask")
+            # Nothing is written to an org that is not the one that is meant, or that lets us make nothing.
+            wrong = {one.subject for one in notes.findings if one.severity == "error"}
+            if probe and not wrong & {"org", self._mine.object}:
                 await self._probe(notes, users)
         except WrongOrg as error:
             notes.error("org", str(error), "Setup, Company Information shows the org's id")
@@ -189,13 +189,9 @@ class SalesforceSurvey:
     async def _probe(self, notes: Notes, users: Sequence[User]) -> None:
         me = (self._wire.user or "")[:15]
         rep = next((user.id for user in users if user.id[:15] != me), None)
-        walk = Probe(
-            self._wire,
-            self._mine.object,
-            self._mine.external_id,
-            f"fairturn-probe-{uuid.uuid4().hex[:16]}",
-            self._seconds,
-        )
+        mine, key = self._mine, f"fairturn-probe-{uuid.uuid4().hex[:16]}"
+        headers = {**NO_RULES, **(SAVE_ALIKE if mine.existing == "ask" else {})}
+        walk = Probe(self._wire, mine.object, mine.external_id, key, headers, self._seconds)
         await walk.run(notes, probe_record(sources(self._mine.map)), rep)
 
     def _time(self) -> Run:

@@ -16,10 +16,12 @@ EXEMPT: Final = (
     "Let the integration user pass (a custom permission in the rule's condition), or give what it asks for a value "
     "in the map"
 )
+PASSED: Final = "where it only alerts, Fairturn's writes pass; where it blocks, a record that it finds alike is refused"
+STOPPED: Final = 'with existing = "ignore" nobody looked before, so a record that it finds alike is refused'
 
 
-async def judge_automation(notes: Notes, wire: Wire, run: Run, objects: Sequence[str]) -> None:
-    """Raises DestinationError for an outage."""
+async def judge_automation(notes: Notes, wire: Wire, run: Run, objects: Sequence[str], *, asked: bool) -> None:
+    """asked: who is there already is looked up, so writes say that alike is meant. Raises DestinationError."""
     where = among("SobjectType", objects)
     assignment, duplicates = await wire.ask(
         run,
@@ -37,8 +39,7 @@ async def judge_automation(notes: Notes, wire: Wire, run: Run, objects: Sequence
     for row in _rows(notes, "duplicate rules", duplicates):
         notes.warning(
             f"duplicate rule {row.get('MasterLabel')}",
-            f"is active on {row.get('SobjectType')}: where it only alerts, Fairturn's writes pass; where it blocks, a "
-            "record that it finds alike is refused, and is in `fairturn failed list`",
+            f"is active on {row.get('SobjectType')}: {PASSED if asked else STOPPED}, and is in `fairturn failed list`",
             "Setup, Duplicate Rules: let it report rather than block, at least for the integration user",
         )
     for name in objects:

@@ -12,7 +12,7 @@ from typing import Any, Final
 from fairturn.destinations.http import Reply
 from fairturn.destinations.salesforce.decode import problems_of
 from fairturn.destinations.salesforce.soql import among, select
-from fairturn.destinations.salesforce.wire import NO_RULES, SAVE_ALIKE, Part, Run, Wire, parsed
+from fairturn.destinations.salesforce.wire import Part, Run, Wire, parsed
 from fairturn.destinations.surveying import Notes
 from fairturn.errors import DestinationError
 
@@ -25,13 +25,16 @@ VIEW_ALL: Final = (
 
 
 class Probe:
-    """Of one object. `key` is the value of our external id, new for each probe."""
+    """Of one object. key: the value of our external id, new for each probe. headers: as every write has them."""
 
-    def __init__(self, wire: Wire, sobject: str, external_id: str, key: str, seconds: float) -> None:
+    def __init__(
+        self, wire: Wire, sobject: str, external_id: str, key: str, headers: Mapping[str, str], seconds: float
+    ) -> None:
         self._wire = wire
         self._object = sobject
         self._external_id = external_id
         self._key = key
+        self._headers = headers
         self._seconds = seconds
         self._made: set[str] = set()
 
@@ -99,7 +102,7 @@ class Probe:
             "records": [{"attributes": {"type": self._object}, self._external_id: self._key, "LastName": f"{LABEL} 3"}],
         }
         path = self._wire.path(f"composite/sobjects/{self._object}/{self._external_id}")
-        again = await self._wire.send(self._time(), Part("PATCH", path, body, {**NO_RULES, **SAVE_ALIKE}))
+        again = await self._wire.send(self._time(), Part("PATCH", path, body, self._headers))
         rows = parsed(again.body)
         row = rows[0] if again.status == 200 and isinstance(rows, list) and rows and isinstance(rows[0], dict) else {}
         if row.get("success") is True and isinstance(row.get("id"), str):
@@ -137,7 +140,7 @@ class Probe:
 
     async def _send(self, method: str, rest: str, body: Mapping[str, Any] | None = None) -> Reply:
         path = self._wire.path(f"sobjects/{self._object}/{rest}".rstrip("/"))
-        headers = {} if method == "GET" else {**NO_RULES, **SAVE_ALIKE}
+        headers = {} if method == "GET" else self._headers
         return await self._wire.send(self._time(), Part(method, path, body, headers))
 
     def _time(self) -> Run:
