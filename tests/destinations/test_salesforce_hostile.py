@@ -48,7 +48,7 @@ def token(url="", secret="TOKEN123"):
 
 
 @contextlib.asynccontextmanager
-async def salesforce(url, secret="SECRET123"):
+async def salesforce(url, secret="SECRET123", **changes):
     given = {
         "type": "salesforce",
         "url": url,
@@ -56,7 +56,7 @@ async def salesforce(url, secret="SECRET123"):
         "map": {"Email": "email"},
         "request_timeout": "5s",
     }
-    settings = Destination.model_validate(given)
+    settings = Destination.model_validate(given | changes)
     made = open_salesforce(
         "crm",
         settings,

@@ -278,7 +278,7 @@ async def test_fifty_records_with_a_bad_picklist_value_are_written_in_two_reques
     ]  # fmt: skip
     answer = await write(destination, *again)
     assert answer.calls == 1
-    assert all(set(one.without) == {"Segment__c"} for one in answer.outcomes)  # the list keeps saying so
+    assert not any(one.without or "Segment__c" in answer.records[one.key] for one in answer.outcomes)  # not tried again
     mended = [replace(row, fields=row.fields | {"language": "SMB"}) for row in again]
     answer = await write(destination, *mended)
     assert not any(one.without for one in answer.outcomes)

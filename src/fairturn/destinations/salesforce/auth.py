@@ -13,6 +13,7 @@ from urllib.parse import quote, urlsplit
 import httpx2
 import orjson
 
+from fairturn.destinations.echoes import all_spellings, masked, spellings
 from fairturn.destinations.http import NoAnswer, NotSent, Reply, exchange
 from fairturn.destinations.salesforce.ids import answered_id, same_id
 from fairturn.errors import DestinationError, LoginRefused, WrongOrg
@@ -49,7 +50,7 @@ class Credentials:
     def spellings(self) -> tuple[bytes, ...]:
         """Every form in which an echo could hold them, the longest first."""
         secrets = (self.client_secret, self.client_id, self.basic)
-        return tuple(sorted({form for text in secrets if text for form in spellings(text)}, key=len, reverse=True))
+        return all_spellings(secrets)
 
 
 class Login:
@@ -135,15 +136,7 @@ class Login:
 
     def clean(self, body: bytes, session: Session | None = None) -> bytes:
         """The CRM's words without our own secrets, should it echo them: they are kept, shown and logged."""
-        for secret in (*(spellings(session.token) if session else ()), *self._ours):
-            body = body.replace(secret, b"***")
-        return body
-
-
-def spellings(secret: str) -> frozenset[bytes]:
-    """As it is, as a URL has it, and as a JSON text has it, with and without the escaped slash of some writers."""
-    inside = orjson.dumps(secret)[1:-1]
-    return frozenset({secret.encode(), quote(secret, safe="").encode(), inside, inside.replace(b"/", b"\\/")})
+        return masked(body, (*(spellings(session.token) if session else ()), *self._ours))
 
 
 def org_of(identity: object) -> str | None:

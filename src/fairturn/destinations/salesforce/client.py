@@ -5,6 +5,7 @@ A write is: find out what must be known, send, and look once more at what was re
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -12,7 +13,7 @@ from fairturn.destinations.http import open_client
 from fairturn.destinations.salesforce.auth import Credentials, Login
 from fairturn.destinations.salesforce.describe import Shapes
 from fairturn.destinations.salesforce.directory import Directory, Named
-from fairturn.destinations.salesforce.drafting import Drafter
+from fairturn.destinations.salesforce.drafting import FORGET, Drafter
 from fairturn.destinations.salesforce.encode import Encoder, Record
 from fairturn.destinations.salesforce.finding import Finder, There
 from fairturn.destinations.salesforce.looking_again import SecondLook
@@ -51,6 +52,7 @@ class Salesforce:
         self._finder = Finder(self._reader, encoder)
         self._second = SecondLook(self._drafter, self._finder, encoder)
         self._sender = Sender(self._wire, encoder.external_id, {**NO_RULES, **(SAVE_ALIKE if asked else {})})
+        self._undescribed: dict[str, float] = {}  # object -> when to ask again what its fields are
         self._encoder = encoder
         self._name = name
         self._timeout = timeout
@@ -100,14 +102,15 @@ class Salesforce:
 
     async def _describe(self, run: Run, objects: Iterable[str]) -> None:
         """Best known beforehand, and no reason to write nothing: what is wrong is said by the answers too."""
+        now = asyncio.get_running_loop().time()
         for sobject in objects:
-            if self._drafter.places(sobject):
+            if self._drafter.places(sobject) and self._undescribed.get(sobject, 0.0) <= now:
                 try:
                     await self._shapes.of(run, sobject)
                 except (LoginRefused, WrongOrg):
                     raise
                 except DestinationError:
-                    continue
+                    self._undescribed[sobject] = now + FORGET
 
     def _row(self, run: Writing, out: Outgoing, there: There | None) -> Row | None:
         if there is not None:

@@ -144,8 +144,8 @@ def _groups(texts: Iterable[str]) -> Iterable[str]:
 def _types(wanted: Sequence[Named]) -> Iterable[str]:
     for part in chunks(sorted({one.text.strip() for one in wanted}), LONGEST):
         objects = among("SobjectType", sorted({one.sobject for one in wanted}))
-        where = any_of({"Name": part, "DeveloperName": part})
-        yield select(("Id", "Name", "DeveloperName", "SobjectType"), "RecordType", f"{objects} AND {where}")
+        where = f"IsActive = true AND {objects} AND {any_of({'Name': part, 'DeveloperName': part})}"
+        yield select(("Id", "Name", "DeveloperName", "SobjectType"), "RecordType", where)
 
 
 def type_ids(one: Named, rows: Sequence[dict[str, Any]]) -> list[str]:

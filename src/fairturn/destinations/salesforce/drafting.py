@@ -10,7 +10,7 @@ from typing import Final
 from fairturn.decide.users import same_id
 from fairturn.destinations.salesforce.describe import Shapes
 from fairturn.destinations.salesforce.directory import Directory, Named
-from fairturn.destinations.salesforce.encode import Encoder, Record, cut, refused_before
+from fairturn.destinations.salesforce.encode import Encoder, Record, cut
 from fairturn.destinations.salesforce.finding import There
 from fairturn.destinations.salesforce.mending import Mended
 from fairturn.destinations.salesforce.rows import Row
@@ -18,7 +18,6 @@ from fairturn.model import Outgoing, Refused
 
 KEPT: Final = 10_000  # account keys remembered as not being in the CRM
 FORGET: Final = 600.0  # seconds until such a key, or a field that the org did not take, is tried again
-BEFORE: Final = "Salesforce did not take this value before"
 PLACES: Final = ("State", "Country", "MailingState", "MailingCountry")
 
 
@@ -60,7 +59,7 @@ class Drafter:
             return owner
         stands = self._stands(out, owner.get("OwnerId"), there, user)
         made = Row(out, sobject, record | ({} if stands else owner), self._unmarked(out), stands)
-        return self._off_limits(replace(made, without=self._left_out(out, whole, sobject), refused=out.refused))
+        return self._off_limits(replace(made, without=self._untyped(out, whole, sobject)))
 
     def mended(self, row: Row, mended: Mended) -> Row:
         """The row without what its org refused, which is remembered where it holds for every record."""
@@ -99,9 +98,9 @@ class Drafter:
             return str(out.found[key] or "").casefold() != out.key.casefold()
         return out.confirmed is None
 
-    def _left_out(self, out: Outgoing, whole: Record, sobject: str) -> dict[str, str]:
-        """What the mapping wants and the record does not get: values refused before, record types nobody has."""
-        without = {name: BEFORE for name, value in whole.items() if refused_before(out, name, value)}
+    def _untyped(self, out: Outgoing, whole: Record, sobject: str) -> dict[str, str]:
+        """Record types that the mapping names and the org does not have: field -> why it is left out."""
+        without: dict[str, str] = {}
         for name, way in self._encoder.mapping(sobject).items() if out.record_id is None else ():
             if way.record_type is None or name in whole:
                 continue

@@ -80,6 +80,9 @@ class SecondLook:
             return "final"
         if self._is_marked_elsewhere(problems) and not row.moved and (row.out.record_id or row.out.attempt > 1):
             return "gone"
+        if problems and all(problem.code == "DUPLICATE_VALUE" for problem in problems):
+            # Another unique field than our key: no race of two upserts, though it reads like one.
+            return "fields" if mend(row.record, problems, self._encoder.external_id) else "final"
         if not isinstance(outcome, Refused) or outcome.owner_fault:
             return "final"
         if any(problem.code == CONVERTED for problem in problems):
