@@ -44,6 +44,8 @@ def named(text: str, users: Iterable[User], kind: Literal["user", "queue"] | Non
     if by_id := [user for user in able if same_id(user.id, text)]:
         return tuple(by_id)
     wanted = bare(text)
+    if wanted is None:
+        return ()
     found = [user for user in able if wanted in (bare(user.email), bare(user.username))] or [
         user for user in able if user.name.casefold() == text.strip().casefold()
     ]
