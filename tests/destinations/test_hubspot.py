@@ -55,7 +55,7 @@ async def test_new_contacts_are_upserted_on_our_key_and_matched_in_any_order(hub
         assert (row["id"], row["fairturn_id"], row["hubspot_owner_id"]) == (one.record_id, one.key, hub.owners["ann"])
     assert answer.calls == 1
     assert answer.owners["ft-3"] == hub.owners["ann"]
-    assert hub.calls() == ["owners", "upsert"]
+    assert hub.calls() == ["owners", "owners", "upsert"]
 
 
 async def test_results_without_trace_ids_are_matched_by_key(hub, crm):
@@ -142,7 +142,7 @@ async def test_look_up_tells_owners_states_and_further_addresses_in_one_call(hub
     assert ann.created_at == datetime(2026, 1, 3, tzinfo=UTC)
     gone = by["second@acme.test"].owner
     assert gone is not None
-    assert not gone.active
+    assert (gone.active, gone.name) == (False, "Gone Girl")
     assert by["free@acme.test"].owner is None
 
 

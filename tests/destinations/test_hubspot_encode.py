@@ -19,6 +19,7 @@ USERS = (
     User("41", "user", "Ann Able", "ann@acme.test"),
     User("42", "user", "Bob Baker", "bob@acme.test"),
     User("43", "user", "Bob Baker", "bob2@acme.test"),
+    User("44", "user", "Gil Gone", "gil@acme.test", active=False),
 )
 REPS = {
     "ann": Rep(name="Ann", email="Ann@Acme.test"),
@@ -27,6 +28,7 @@ REPS = {
     "dan": Rep(name="Dan", email="dan@acme.test"),
     "eve": Rep(name="Eve"),
     "fay": Rep(name="Fay", ids={"hub": "99"}),
+    "gil": Rep(name="Gil", email="gil@acme.test"),
 }
 
 
@@ -116,9 +118,10 @@ def test_a_value_that_was_refused_is_not_sent_again_until_it_is_another():
         ("ann", "41"),
         ("cid", "42"),
         ("bob", ("OWNER_AMBIGUOUS", False)),
-        ("dan", ("OWNER_UNKNOWN", True)),
+        ("dan", ("OWNER_WITHOUT_ID", False)),
         ("eve", ("OWNER_WITHOUT_ID", False)),
-        ("fay", ("INACTIVE_OWNER", True)),
+        ("fay", ("UNKNOWN_OWNER", True)),
+        ("gil", ("INACTIVE_OWNER", True)),
         ("who", ("OWNER_GONE", True)),
     ],
 )

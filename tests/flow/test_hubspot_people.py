@@ -163,4 +163,4 @@ async def test_a_rep_who_left_hubspot_is_paused_and_the_lead_goes_to_the_next(op
         await w.events(*strangers(6))
         await w.until("select count(*) = 6 from change where state = 'done'")
     assert {row["hubspot_owner_id"] for row in hub.contacts().values()} == {hub.owners["bob"]}
-    assert "ann@seller.test" in await w.world.value("select paused_reason from rep where id = 'ann'")
+    assert "Ann Able" in await w.world.value("select paused_reason from rep where id = 'ann'")

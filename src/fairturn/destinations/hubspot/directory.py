@@ -1,6 +1,7 @@
 """The owners of an account: who is meant by a name or an address, and who is active.
 
-GET /crm/v3/owners/: `id` is what hubspot_owner_id takes, `userId` is another number. Only active owners are listed.
+GET /crm/v3/owners/: `id` is what hubspot_owner_id takes, `userId` is another number. Those who left are a list of their
+own, `archived=true`.
 https://developers.hubspot.com/docs/api-reference/crm-crm-owners-v3/guide
 """
 
@@ -49,7 +50,7 @@ class Directory:
             if self._read is not None and now - self._read < (MISSED if missed else FRESH):
                 return False
             try:
-                self.users = await self._list(run)
+                self.users = (*await self._list(run), *await self._left(run))
             except Unread as error:
                 log.warning("hubspot.owners_unread", destination=self._door.name, error=str(error))
                 if error.later.code == "MISSING_SCOPES":
@@ -63,7 +64,7 @@ class Directory:
             return True
 
     def owner(self, owner_id: str | None) -> Owner | None:
-        """Who owns a record; one who is not listed is inactive."""
+        """Who owns a record; one who is in neither list is inactive."""
         if not owner_id:
             return None
         if self.users is None:
@@ -71,18 +72,26 @@ class Directory:
         user = next((user for user in self.users if user.id == owner_id), None)
         if user is None:
             return Owner(owner_id, "user", active=False)
-        return Owner(user.id, "user", active=True, name=user.name, email=user.email)
+        return Owner(user.id, "user", active=user.active, name=user.name, email=user.email)
 
-    async def _list(self, run: Tally) -> tuple[User, ...]:
+    async def _left(self, run: Tally) -> tuple[User, ...]:
+        """For their names, and to tell who left from who was never there. Not worth a write that waits."""
+        try:
+            return await self._list(run, active=False)
+        except Unread as error:
+            log.warning("hubspot.archived_owners_unread", destination=self._door.name, error=str(error))
+            return ()
+
+    async def _list(self, run: Tally, *, active: bool = True) -> tuple[User, ...]:
         found: dict[str, User] = {}
-        query = {"limit": str(PAGE), "archived": "false"}
+        query = {"limit": str(PAGE), "archived": "false" if active else "true"}
         for _ in range(PAGES):
             reply = await asked(self._door, run, "GET", PATH, query=query)
             body = body_of(reply) or {}
             if reply.status >= 300 or not isinstance(body.get("results"), list):
                 first = problems_of(body)[0]
                 raise Unread(Later(None, None, "destination", first.code, f"the list of owners: {first.words}"))
-            found |= {user.id: user for entry in body["results"] if (user := user_of(entry)) is not None}
+            found |= {user.id: user for entry in body["results"] if (user := user_of(entry, active=active)) is not None}
             after = _after(body)
             if after is None or after == query.get("after"):
                 break
@@ -90,13 +99,14 @@ class Directory:
         return tuple(found.values())
 
 
-def user_of(entry: Any) -> User | None:
-    if not isinstance(entry, dict) or entry.get("archived") is True or not entry.get("id"):
+def user_of(entry: Any, *, active: bool) -> User | None:
+    if not isinstance(entry, dict) or not entry.get("id"):
         return None
+    active = active and entry.get("archived") is not True
     email = entry.get("email")
     email = email if isinstance(email, str) and email else None
     name = " ".join(str(entry[part]) for part in ("firstName", "lastName") if entry.get(part))
-    return User(str(entry["id"]), "user", name or email or str(entry["id"]), email)
+    return User(str(entry["id"]), "user", name or email or str(entry["id"]), email, active=active)
 
 
 def _after(body: Mapping[str, Any]) -> str | None:

@@ -113,20 +113,23 @@ class Encoder:
         return self._one(outgoing, told, named(told, users, "user"))
 
     def _one(self, outgoing: Outgoing, told: str, found: Sequence[User]) -> str | Refused:
-        if len(found) == 1:
-            return found[0].id
+        """Who left, or is nobody by id, is at fault as a rep; a name that means nobody is a fault of the settings."""
         rep = outgoing.owner_kind == "rep"
-        if found:
+        if len(found) > 1:
             which = ", ".join(f"{user.name} ({user.id})" for user in found[:5])
             words = f"{told} may be any of {which}. Write the id of one: an owner's, not a user's"
             return Refused(outgoing.key, "OWNER_AMBIGUOUS", words, (OWNER,))
-        if told.isdigit():
-            words = (
-                f"HubSpot has no active owner with the id {told}: deactivated, or the id of a user instead of an owner"
-            )
+        if found:
+            [user] = found
+            if user.active:
+                return user.id
+            words = f"{user.name} ({user.id}) is no active owner in HubSpot any more"
             return Refused(outgoing.key, "INACTIVE_OWNER", words, (OWNER,), owner_fault=rep)
-        words = f"HubSpot has no active owner {told}. Give the user access in HubSpot, or write the owner's id"
-        return Refused(outgoing.key, "OWNER_UNKNOWN", words, (OWNER,), owner_fault=rep)
+        if told.isdigit():
+            words = f"HubSpot has no owner with the id {told}. Is it a user's? An owner's id is another number"
+            return Refused(outgoing.key, "UNKNOWN_OWNER", words, (OWNER,), owner_fault=rep)
+        words = f"HubSpot has no owner {told}. Give the user access in HubSpot, or write the owner's e-mail, name or id"
+        return Refused(outgoing.key, "OWNER_WITHOUT_ID", words, (OWNER,))
 
     def _modes(self) -> Mapping[str, MapTo]:
         """Our key goes where none is yet; a company is left where there is one."""
