@@ -3,16 +3,31 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from fairturn.decide.drafts import claim
+from fairturn.desk import FailedFilter, LeadFilter
+from fairturn.destinations.salesforce.inspect import open_inspect
 from fairturn.flow import judging
+from fairturn.flow.plan import Plans
+from fairturn.flow.station import RouteStation, SyncLane
+from fairturn.intake.answers import owner
 from fairturn.model import LookUp, Person
 from fairturn.operate.audit import audit
+from fairturn.operate.failed import drop
+from fairturn.operate.leads import standing
+from fairturn.operate.reconcile import reconcile
+from fairturn.operate.why import why
+from fairturn.stores.postgres.acts import PostgresActs
+from fairturn.stores.postgres.journal import PostgresJournal
 from fairturn.stores.postgres.proofs import PostgresProofs
+from fairturn.stores.postgres.reads import PostgresReads
+from fairturn.stores.postgres.router import PostgresRouter
 from fairturn.stores.postgres.wake import Listener
+from fairturn.views import By
 from tests.flow.asking import there
 from tests.flow.whole import people
 from tests.flow.world import config
@@ -275,6 +290,22 @@ async def test_two_leads_that_meet_while_a_question_is_open(open_asked: Any) -> 
     assert await ok(a)
 
 
+async def test_a_record_that_its_owner_keeps_is_his_also_when_an_older_lead_takes_it_over(open_asked: Any) -> None:
+    a = await open_asked()
+    a.seed(users=[{"name": "Olga", "email": "olga@crm.test"}], leads=[there("theirs", "olga@crm.test")])
+    await a.world.route({"visitor": "v"})  # no address: nobody is asked, and it has a rep at once
+    await a.world.route({"email": "theirs@gmail.com"})
+    await a.answered()
+    assert {status for status, _ in (await a.statuses()).values()} == {"assigned", "owned"}
+    await a.world.route({"email": "theirs@gmail.com", "visitor": "v", "title": "CTO"})
+    async with a.whole.delivering():
+        await a.until("select exists (select from change where state = 'done')")
+    [row] = a.org.get("/records/Lead")["records"]
+    assert row["Title"] == "CTO"
+    assert row["OwnerId"] not in a.org.users.values()
+    assert await ok(a)
+
+
 async def test_the_contact_of_a_converted_lead_is_written(open_asked: Any) -> None:
     a = await open_asked()
     a.seed(leads=[there("was", "Held", converted=True)])
@@ -414,3 +445,74 @@ async def test_a_worker_that_dies_between_question_and_answer(open_asked: Any) -
     a.org.faults()
     await a.answered()
     assert (await a.statuses())["a@gmail.com"][0] == "assigned"
+
+
+async def test_a_caller_who_waits_is_told_who_owns_the_lead(open_asked: Any) -> None:
+    """Within its deadline: a rep of ours, or by name and address the owner whom the CRM names."""
+    a = await open_asked()
+    a.seed(
+        users=[{"name": "Olga Else", "email": "olga@crm.test"}],
+        leads=[there("mine", "bob@crm.test"), there("theirs", "olga@crm.test")],
+    )
+    async with a.working(), Listener(a.world.dsn) as listener:
+        door = RouteStation(PostgresRouter(a.world.database), Plans(await a.world.load(), a.world.load))
+        lane = SyncLane(door, PostgresJournal(a.world.database), listener.bell("fairturn_change"))
+        names = ("mine", "theirs", "new")
+        events = await a.world.post(*({"email": f"{name}@gmail.com"} for name in names), lane="sync")
+        told = await lane.owners(events, 15.0)
+    mine, theirs, new = (told[event] for event in events)
+    assert (mine.status, mine.rep, mine.pool, mine.owner) == ("assigned", "bob", "main", None)
+    assert (theirs.status, theirs.rep, new.status) == ("owned", None, "assigned")
+    reply = owner(theirs, {})
+    assert reply["owner"] == {"id": theirs.owner.id, "name": "Olga Else", "email": "olga@crm.test"}
+    assert "Olga Else owns Lead" in str(reply["why"])
+
+
+async def test_what_becomes_of_it_is_told(open_asked: Any) -> None:
+    """why and leads show; reconcile has nothing to say against an owner who kept the lead."""
+    a = await open_asked()
+    made = a.seed(
+        users=[{"name": "Olga Else", "email": "olga@crm.test"}],
+        leads=[there("theirs", "olga@crm.test"), there("mine", "bob@crm.test")],
+        contacts=[{"LastName": "Else", "Email": "theirs@gmail.com", "Owner": "Held"}],
+    )
+    await a.world.route({"email": "theirs@gmail.com"}, {"email": "mine@gmail.com"})
+    await a.answered()
+    await a.whole.deliver()
+    reads = PostgresReads(a.world.database)
+    number = await a.world.value("select id from lead where status = 'owned'")
+    story = await reads.story(number)
+    assert story is not None
+    [line] = story.existing
+    assert (line.state, line.records) == ("answered", (made["leads"][0], made["contacts"][0]))
+    assert line.why == f"Olga Else owns Lead {made['leads'][0]} and keeps it; there are also {made['contacts'][0]}"
+    proofs = PostgresProofs(a.world.database)
+    told = (await why(reads, proofs, await a.world.load(), story)).as_json()
+    assert told["existing"][0]["records"] == [made["leads"][0], made["contacts"][0]]
+    assert standing(story.line.lead).startswith("its owner in the CRM keeps it: Olga Else owns")
+    wanted = await reads.leads(LeadFilter(status="owned"))
+    assert [line.lead.id for line in wanted] == [number]
+    crm = open_inspect("crm", a.org.settings(), client_id="crmsim-client", client_secret="crmsim-secret")
+    settings = (await a.world.load()).settings
+    found = await reconcile(proofs, {"crm": crm}, {}, settings, datetime(2020, 1, 1, tzinfo=UTC))
+    await crm.close()
+    assert (found.missing, found.owner_differs, found.checked) == ([], [], 2)
+
+
+async def test_a_write_that_is_dropped_leaves_the_lead_with_its_owner(open_asked: Any) -> None:
+    """The CRM has the person: giving up an update of the record gives up nothing else."""
+    a = await open_asked()
+    a.seed(leads=[there("mine", "bob@crm.test")])
+    await a.world.route({"email": "mine@gmail.com"})
+    await a.answered()
+    await a.world.value("update change set state = 'failed', failed_at = now(), code = 'X', attempts = 1")
+    given = await drop(
+        PostgresReads(a.world.database),
+        PostgresActs(a.world.database),
+        await a.world.load(),
+        FailedFilter(),
+        By("olga"),
+    )
+    assert (len(given.dropped), list(given.returned)) == (1, [])
+    assert await a.statuses() == {"mine@gmail.com": ("assigned", "bob")}
+    assert await ok(a)

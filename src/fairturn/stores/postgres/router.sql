@@ -329,7 +329,12 @@ on conflict (lead_id, destination_id) do nothing
 with pair as (
     select o.lead_id as older, y.lead_id as younger, o.destination_id, o.external_key as older_key,
            y.external_key as younger_key, y.record_id, y.record_type, y.record, y.found, y.found_at, y.owner, y.without,
-           y.refused
+           y.refused,
+           -- Found there under an owner who keeps it, and never given one of ours: then nobody gives it one now.
+           y.owner is not null and y.owner_version = y.owner_confirmed and not exists (
+               select from write w
+               where w.lead_id = y.lead_id and w.destination_id = y.destination_id and w.owner is not null
+           ) as kept
     from change o join change y using (destination_id)
     where o.lead_id = $2 and y.lead_id = $1
       and o.confirmed = 0 and o.attempts = 0 and o.state <> 'in_flight' and o.record_id is null and o.first_try_at is null
@@ -346,6 +351,7 @@ set external_key = case when c.lead_id = p.older then p.younger_key else p.older
     owner = case when c.lead_id = p.older then p.owner end,
     refused = case when c.lead_id = p.older then p.refused end,
     without = case when c.lead_id = p.older then p.without end,
+    owner_confirmed = case when c.lead_id = p.older and p.kept then c.owner_version else c.owner_confirmed end,
     attempts = case when c.lead_id = p.older then 1 else c.attempts end
 from pair p
 where c.destination_id = p.destination_id and c.lead_id in (p.older, p.younger)
