@@ -105,7 +105,17 @@ class ActStep(Protocol):
     async def note(self, verb: str, subject: str, detail: Mapping[str, object]) -> None: ...
 
 
-class Acts(Protocol):
+class Retries(Protocol):
+    """Writes that people have sent again; as the acts below."""
+
+    async def retry(self, wanted: FailedFilter, by: By) -> Retried:
+        """Those of the moment of the call, in bounded transactions."""
+
+    async def retry_without(self, wanted: FailedFilter, by: By) -> Retried:
+        """The same for fields that a CRM did not take of records that it has: they are sent again."""
+
+
+class Acts(Retries, Protocol):
     """What people do. Each act is one transaction, leaves a row of history, and wakes the stations it concerns."""
 
     async def pause_rep(self, rep: str, by: By) -> Pause | None:
@@ -118,11 +128,8 @@ class Acts(Protocol):
 
     async def resume_destination(self, destination: str, by: By) -> bool: ...
 
-    async def retry(self, wanted: FailedFilter, by: By) -> Retried:
-        """Those of the moment of the call, in bounded transactions."""
-
-    async def retry_without(self, wanted: FailedFilter, by: By) -> Retried:
-        """The same for fields that a CRM did not take of records that it has: they are sent again."""
+    async def limit_destination(self, destination: str, daily: int | None, by: By) -> int | None:
+        """Requests a day, before what the settings say; None = what they say. The limit that stood before."""
 
     async def backfill(self, destination: str, since: datetime | None, by: By) -> int:
         """Leads older than the destination become due there. How many; NotFound; NotAllowed for one that left."""
@@ -171,13 +178,15 @@ class Found:
     key: str | None
     owner: str | None
     email: str | None
+    owner_name: str | None = None  # where the CRM tells them with the record
+    owner_email: str | None = None
 
 
 class Inspect(Protocol):
     """A CRM that can be asked what it has."""
 
-    async def find(self, keys: Sequence[str], emails: Sequence[str]) -> Sequence[Found]:
-        """Every record that bears one of our external ids, or one of these addresses, deleted ones aside."""
+    async def find(self, keys: Sequence[str], emails: Sequence[str], records: Sequence[str] = ()) -> Sequence[Found]:
+        """Every record that bears one of our external ids, one of these addresses or ids, deleted ones aside."""
 
     async def close(self) -> None: ...
 

@@ -199,6 +199,7 @@ class Lease:
     failed_hour: int = 0  # writes failed in the last hour, since the ceiling last stopped the destination
     calls_day: int = 0  # data requests of the last 24 hours, look-ups among them
     sizes: Mapping[str, Size] = field(default_factory=dict)  # object -> records per request, as learnt
+    daily_calls: int | None = None  # a person's limit of requests a day; None = that of the settings
 
 
 class Ledger(Protocol):

@@ -176,6 +176,8 @@ class DestinationStanding:
     failed: int
     oldest_at: datetime | None  # oldest event that waits for a request
     answered_at: datetime | None  # the last answer, if within a day
+    calls_day: int = 0  # requests of the last 24 hours, look-ups among them
+    daily_calls: int | None = None  # a person's limit of them
 
 
 @dataclass(frozen=True, slots=True)

@@ -273,3 +273,22 @@ async def test_another_records_id_is_no_queue(shell: Open):
     assert await run.world.value("select status from lead") == "held"
     done = await run("holds", "release", "p0@c0.com", "--park", "Competitors", "--reason", "x")  # a queue by its name
     assert done.out == "Lead 1: parked under Competitors.\n"
+
+
+async def test_a_limit_of_requests_a_day(shell: Open):
+    run = await shell()
+    said = await run("destinations", "limit", "crm", "--daily", "5000", "--reason", "data load", "--actor", "olga")
+    assert "5,000 requests a day" in said.out
+    (row,) = (await run("destinations", "list", "--json")).json
+    assert (row["daily_limit"], row["calls_24h"]) == (5000, 0)
+    assert "of 5,000" in (await run("destinations", "list")).out
+    again = await run("destinations", "limit", "crm", "--daily", "5000", "--json")
+    assert again.json == {"destination": "crm", "daily_limit": 5000, "changed": False}
+    await run("destinations", "limit", "crm", "--daily", "none")
+    (row,) = (await run("destinations", "list", "--json")).json
+    assert row["daily_limit"] is None
+    past = (await run("history", "destination crm", "--json")).json
+    assert [(one["act"], one["reason"]) for one in past] == [("limit", None), ("limit", "data load")]
+    for wrong in ("0", "-1", "many", "1.5"):
+        assert "--daily" in (await run("destinations", "limit", "crm", f"--daily={wrong}", code=2)).err
+    assert "Known: crm" in (await run("destinations", "limit", "crn", "--daily", "5", code=2)).err

@@ -70,6 +70,12 @@ class Desk:
             while not await condition():  # noqa: ASYNC110 (looks at another process and at a database)
                 await asyncio.sleep(0.02)
 
+    async def reaches(self, value: Callable[[], Awaitable[object]], wanted: object) -> None:
+        async def reached() -> bool:
+            return await value() == wanted
+
+        await self.until(reached)
+
     async def all_in(self, state: str, count: int, name: str = DESTINATION) -> None:
         sql = "select count(*) from change where state = $1 and destination_id = $2"
 

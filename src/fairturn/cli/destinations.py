@@ -12,7 +12,7 @@ from fairturn.cli.running import Actor, Because, Config, Json, Reason, by, login
 if TYPE_CHECKING:
     from fairturn.assemble.operator import Operator
 
-group = typer.Typer(help="CRMs: list, pause, resume, backfill.", no_args_is_help=True)
+group = typer.Typer(help="CRMs: list, pause, resume, limit, backfill.", no_args_is_help=True)
 Name = Annotated[str, typer.Argument(help="The destination's id in the settings.", metavar="DESTINATION")]
 
 
@@ -30,7 +30,7 @@ def list_destinations(config: Config = None, as_json: Json = False) -> None:
             paper.say("No destinations yet. They are read from the settings when `fairturn serve` starts.")
             return
         paper.table(
-            ("Destination", "Type", "Waiting", "Oldest", "In flight", "Failed", "State"),
+            ("Destination", "Type", "Waiting", "Oldest", "In flight", "Failed", "Calls 24h", "State"),
             (
                 (
                     view.standing.id,
@@ -39,11 +39,12 @@ def list_destinations(config: Config = None, as_json: Json = False) -> None:
                     paper.ago(view.standing.oldest_at),
                     view.standing.in_flight,
                     view.standing.failed,
+                    f"{view.standing.calls_day:,}" + (f" of {view.limit:,}" if view.limit else ""),
                     view.state + (f" ({view.cause})" if view.cause else ""),
                 )
                 for view in views
             ),
-            right=(2, 4, 5),
+            right=(2, 4, 5, 6),
         )
 
     run(config, work)
@@ -88,6 +89,48 @@ def resume(
             paper.say(f"{name} is sent to again." if changed else f"{name} was open already.")
 
     run(config, work)
+
+
+@group.command(
+    "limit", epilog="Example: fairturn destinations limit salesforce --daily 5000 --reason 'data load today'"
+)
+def limit(
+    *,
+    name: Name,
+    daily: Annotated[
+        str, typer.Option(help="Requests in 24 hours; none: what the settings or the CRM say.", metavar="N")
+    ],
+    reason: Reason = None,
+    actor: Actor = login(),
+    config: Config = None,
+    as_json: Json = False,
+) -> None:
+    """Use no more than so many requests a day. As they run low changes wait longer, bulk first; nothing is refused."""
+    from fairturn.operate import destinations
+
+    calls = _calls(daily)
+    who = by(actor, reason)
+
+    async def work(op: Operator) -> None:
+        before = await destinations.limit(op.acts, name, calls, who)
+        if as_json:
+            paper.as_json({"destination": name, "daily_limit": calls, "changed": before != calls})
+        elif before == calls:
+            paper.say("That is the limit already." if calls else "There was no limit of a person's.")
+        else:
+            paper.say(
+                f"{name} gets {calls:,} requests a day." if calls else f"{name} has the limit of the settings again."
+            )
+
+    run(config, work)
+
+
+def _calls(text: str) -> int | None:
+    if text.casefold() == "none":
+        return None
+    if not (text.isascii() and text.isdigit() and 0 < int(text) < 2**31):
+        raise typer.BadParameter("a whole number above 0, or none", param_hint="--daily")
+    return int(text)
 
 
 @group.command("backfill", epilog="Example: fairturn destinations backfill warehouse --since 90d --reason 'new CRM'")

@@ -171,6 +171,8 @@ def _judge(
             own = outcome.scope == "record"
             after = asked(outcome.after) if own else 0.0
             retry = RetryAt(record.lead, after, outcome.code, outcome.message, own)
+            if not own:
+                return _again(record, retry, retrying, now, None)  # it goes first when the block ends: it is the oldest
         case _:
             retry = RetryAt(record.lead, 0.0, UNKNOWN, outcome.message, not outage)
     return _again(record, retry, retrying, now, dice)
@@ -181,12 +183,12 @@ def asked(seconds: float | None) -> float:
     return min(seconds, PATIENT) if seconds is not None and seconds > 0.0 else 0.0
 
 
-def _again(record: Outgoing, retry: RetryAt, retrying: Retrying, now: datetime, dice: float) -> Verdict:
-    """The retry with its time, or the end of our patience."""
+def _again(record: Outgoing, retry: RetryAt, retrying: Retrying, now: datetime, dice: float | None) -> Verdict:
+    """The retry with its time, or the end of our patience. dice None: it need not step back."""
     if retry.counts and record.attempt >= retrying.max_attempts:
         return Failed(record.lead, retry.code, f"{retry.message} (given up after {record.attempt} attempts)")
     tried = record.first_try_at or now
     if (now - tried).total_seconds() >= retrying.retry_for:
         days = retrying.retry_for / 86_400.0
         return Failed(record.lead, retry.code, f"{retry.message} (given up after {days:g} days of trying)")
-    return replace(retry, after=max(retry.after, backoff(record.attempt, dice)))
+    return retry if dice is None else replace(retry, after=max(retry.after, backoff(record.attempt, dice)))

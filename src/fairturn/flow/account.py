@@ -167,8 +167,9 @@ class Account:
 
     def window(self) -> Window:
         """The configured window, as outage, budgets and what was learnt of the org allow it now."""
-        calls = 0 if self.standing is None else self.standing.lease.calls_day
-        own = Usage(calls, self.settings.daily_calls)
+        lease = None if self.standing is None else self.standing.lease
+        daily = self.settings.daily_calls if lease is None or lease.daily_calls is None else lease.daily_calls
+        own = Usage(0 if lease is None else lease.calls_day, daily)
         sizes = None if self.settings.type == "console" else self.sizes  # a console swallows everything
         return window_of(self.settings, self.failures, (own, self._quota), sizes)
 

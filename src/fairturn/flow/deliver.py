@@ -138,6 +138,9 @@ class Deliver:
             answer = Answer(_all(batch, Unknown("", f"{type(error).__name__} while writing")))
         now = self._account.time() or batch.deadline
         found = aside(verdicts(batch, answer, self._retrying, now, self._throw(batch)), self._account.failures)
+        if (trouble := _trouble(answer)) is not None:
+            with contextlib.suppress(StoreError):  # first: the rows are free once they are settled
+                await self._account.block(*trouble, person=needs_a_person(answer))
         if await self._settle(batch, answer, found):
             await self._learn(batch, answer, found)
 
@@ -192,8 +195,6 @@ class Deliver:
         with contextlib.suppress(StoreError):
             await self._account.learn(answer, found)
         with contextlib.suppress(StoreError):
-            if (trouble := _trouble(answer)) is not None:
-                await self._account.block(*trouble, person=needs_a_person(answer))
             await self._account.stop_if_too_many(found)
         await self._tell_owner_faults(batch, found)
 

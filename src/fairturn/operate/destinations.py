@@ -16,6 +16,12 @@ class DestinationView:
     standing: DestinationStanding
     type: str | None  # None: no longer in the settings
     mode: str | None
+    daily: int | None = None  # requests a day, by the settings
+
+    @property
+    def limit(self) -> int | None:
+        """Requests a day; None = what the CRM says."""
+        return self.standing.daily_calls or self.daily
 
     @property
     def state(self) -> str:
@@ -63,6 +69,8 @@ class DestinationView:
             "failed": s.failed,
             "oldest_waiting": s.oldest_at,
             "last_answer": s.answered_at,
+            "calls_24h": s.calls_day,
+            "daily_limit": self.limit,
         }
 
 
@@ -70,13 +78,21 @@ async def destinations(reads: Reads, settings: Settings | None) -> Sequence[Dest
     found = []
     for standing in await reads.destinations():
         known = settings.destinations.get(standing.id) if settings else None
-        found.append(DestinationView(standing, known.type if known else None, known.mode if known else None))
+        if known is None:
+            found.append(DestinationView(standing, None, None))
+        else:
+            found.append(DestinationView(standing, known.type, known.mode, known.daily_calls))
     return found
 
 
 async def pause(acts: Acts, destination: str, by: By) -> Pause | None:
     """The pause that stood already; None = nothing more is sent, while leads go on being taken and assigned."""
     return await acts.pause_destination(destination, by)
+
+
+async def limit(acts: Acts, destination: str, daily: int | None, by: By) -> int | None:
+    """The limit of requests a day that stood before. As it runs low changes wait longer, bulk first; None = as set."""
+    return await acts.limit_destination(destination, daily, by)
 
 
 async def backfill(acts: Acts, destination: str, since: datetime | None, by: By) -> int:

@@ -106,6 +106,18 @@ class PostgresActs:
             await c.execute(SQL.notify, DELIVER)
         return True
 
+    async def limit_destination(self, destination: str, daily: int | None, by: By) -> int | None:
+        async with self._database.transaction() as c:
+            row = await c.fetchrow(SQL.destination, destination)
+            if row is None:
+                raise await _unknown(c, "destination", destination, SQL.destination_names)
+            before: int | None = row["daily_calls"]
+            if before != daily:
+                await c.execute(SQL.limit_destination, destination, daily)
+                await note(c, by, "limit", f"destination {destination}", {"daily_calls": daily, "was": before})
+                await c.execute(SQL.notify, DELIVER)
+        return before
+
     async def retry(self, wanted: FailedFilter, by: By) -> Retried:
         """Idempotent: a write that is pending or in flight already is only counted."""
         leads = None if wanted.leads is None else sorted(set(wanted.leads))

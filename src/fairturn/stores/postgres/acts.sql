@@ -11,7 +11,8 @@ update rep set paused_at = clock_timestamp(), paused_by = $2, paused_reason = $3
 update rep set paused_at = null, paused_by = null, paused_reason = null where id = $1
 
 -- name: destination
-select id, paused_at, paused_by, paused_reason, blocked_until > clock_timestamp() as blocked, left_at
+select id, paused_at, paused_by, paused_reason, blocked_until > clock_timestamp() as blocked, left_at,
+       daily_calls
 from destination where id = $1 for no key update
 
 -- name: destination_names
@@ -26,6 +27,9 @@ update destination
 set paused_at = null, paused_by = null, paused_reason = null, blocked_until = null, blocked_cause = null,
     blocked_person = false, failures = 0, failed_since = clock_timestamp()
 where id = $1
+
+-- name: limit_destination
+update destination set daily_calls = $2 where id = $1
 
 -- name: backfill
 -- By lead, as route locks them: those that were never due there, and those that were only kept in shadow. Behind

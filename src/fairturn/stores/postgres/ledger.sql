@@ -13,7 +13,7 @@ where d.lease_holder = excluded.lease_holder or d.lease_until is null or d.lease
 select coalesce(d.lease_holder = $2 and d.lease_until > clock_timestamp(), false) as held,
        clock_timestamp() as now,
        case when d.paused_at is not null then coalesce(d.paused_reason, 'paused by ' || d.paused_by) end as paused,
-       d.blocked_until, d.org, d.failures, d.sizes,
+       d.blocked_until, d.org, d.failures, d.sizes, d.daily_calls,
        (select count(*) from change c
         where c.destination_id = d.id and c.state = 'failed'
           and c.failed_at > greatest(d.failed_since, clock_timestamp() - interval '1 hour')) as failed_hour,

@@ -135,6 +135,8 @@ class PostgresReads:
                 failed=r["failed"],
                 oldest_at=r["oldest_at"],
                 answered_at=r["answered_at"],
+                calls_day=r["calls_day"],
+                daily_calls=r["daily_calls"],
             )
             for r in rows
         ]

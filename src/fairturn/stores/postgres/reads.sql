@@ -100,7 +100,11 @@ select * from (
 select d.id, d.org, d.paused_at, d.paused_by, d.paused_reason, d.blocked_cause,
        case when d.blocked_until > clock_timestamp() then d.blocked_until end as blocked_until,
        coalesce(d.lease_until > clock_timestamp(), false) as served,
-       c.pending, c.in_flight, c.failed, c.oldest_at, w.answered_at
+       c.pending, c.in_flight, c.failed, c.oldest_at, w.answered_at, d.daily_calls,
+       (select coalesce(sum(b.calls), 0) from batch b
+        where b.destination_id = d.id and b.taken_at > clock_timestamp() - interval '24 hours')
+       + (select coalesce(sum(k.calls), 0) from look_up k
+          where k.destination_id = d.id and k.at > clock_timestamp() - interval '24 hours') as calls_day
 from destination d
 cross join lateral (
     select count(*) filter (where c.state = 'pending') as pending,

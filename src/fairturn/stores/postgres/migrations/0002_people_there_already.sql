@@ -42,4 +42,5 @@ alter table write
     add column owner_stands text;                                  -- somebody else's owner, who was left
 alter table destination
     add column sizes jsonb not null default '{}',                  -- object -> [records, broke, broke_at]
-    add column blocked_person boolean not null default false;      -- the block ends by somebody's correction alone
+    add column blocked_person boolean not null default false,      -- the block ends by somebody's correction alone
+    add column daily_calls integer check (daily_calls > 0);        -- a person's limit, before that of the settings
