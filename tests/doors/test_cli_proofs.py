@@ -237,7 +237,7 @@ async def salesforce(shell: Open, org) -> Shell:
     )
     more = (
         f'[destinations.sf]\ntype = "salesforce"\nurl = "{org.url}"\nallow_private = true\nclient_id = "env:SF_ID"\n'
-        f'client_secret = "env:SF_SECRET"\n[destinations.sf.map]\n{fields}{rows}'
+        f'client_secret = "env:SF_SECRET"\nexisting = "ignore"\n[destinations.sf.map]\n{fields}{rows}'
     )
     return await shell(config("ann = 1, bob = 1", more=more))
 

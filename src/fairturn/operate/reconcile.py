@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from fairturn.config import Settings
+from fairturn.decide.users import bare, same_id
 from fairturn.desk import Found, Inspect, Proofs, Sent
 
 ANSWERED = 500  # leads of one round of questions
@@ -82,7 +83,7 @@ async def _answered(proofs: Proofs, destination: str, since: datetime) -> list[S
 async def _ask(crm: Inspect, leads: Sequence[Sent]) -> Sequence[Found]:
     keys = [lead.key for lead in leads if lead.key]
     emails = [lead.email for lead in leads if lead.email and lead.key]
-    return await crm.find(keys, emails)
+    return await crm.find(keys, emails, [lead.record_id for lead in leads if lead.record_id])
 
 
 def judge(
@@ -94,6 +95,7 @@ def judge(
 ) -> None:
     """Adds to `result` what the CRM's records say of these leads. `people`: rep -> name, and the CRM's user."""
     by_key: dict[str, list[Found]] = defaultdict(list)
+    by_id = {record.record_id[:15]: record for record in found}
     by_email: dict[str, list[Found]] = defaultdict(list)
     for record in found:
         if record.key:
@@ -102,7 +104,8 @@ def judge(
             by_email[record.email.lower()].append(record)
     for lead in leads:
         result.checked += 1
-        ours = by_key.get(lead.key or "", [])
+        known = by_id.get((lead.record_id or "")[:15])  # taken over, and our key could not be put on it
+        ours = by_key.get(lead.key or "") or ([known] if known is not None else [])
         row: dict[str, object] = {"lead": lead.lead, "destination": destination, "key": lead.key, "email": lead.email}
         alike = by_email.get((lead.email or "").lower(), []) if ours else []
         several = {record.record_id for record in (*ours, *alike)}
@@ -110,15 +113,15 @@ def judge(
             result.twice.append(row | {"records": sorted(several)})
         if not ours:
             _absent(result, destination, lead, row)
-        elif (differs := _owner_differs(lead, ours[0].owner, people)) is not None:
+        elif (differs := _owner_differs(lead, ours[0], people)) is not None:
             result.owner_differs.append(row | {"record": ours[0].record_id} | differs)
 
 
-def _owner_differs(lead: Sent, found: str | None, people: Mapping[str, tuple[str, str]]) -> dict[str, object] | None:
+def _owner_differs(lead: Sent, found: Found, people: Mapping[str, tuple[str, str]]) -> dict[str, object] | None:
     """Who should have the record and who has it, where that is not the same user."""
     owner = lead.rep or lead.owner  # parked and held leads have no rep, but a queue that was sent
     _, wanted = people.get(owner or "", (None, owner))
-    if owner is None or wanted is None or (lead.rep and lead.rep not in people) or _same(wanted, found):
+    if owner is None or wanted is None or (lead.rep and lead.rep not in people) or _is(wanted, found):
         return None
     sent = people[lead.owner][1] if lead.owner and lead.owner in people else lead.owner
     if lead.state in {"pending", "in_flight"} and sent != wanted:
@@ -128,8 +131,8 @@ def _owner_differs(lead: Sent, found: str | None, people: Mapping[str, tuple[str
         "sent": sent,
         "wanted": wanted,
         "wanted_name": names.get(wanted[:15]),
-        "found": found,
-        "found_name": names.get((found or "")[:15]),
+        "found": found.owner,
+        "found_name": names.get((found.owner or "")[:15]) or found.owner_name,
     }
 
 
@@ -146,6 +149,9 @@ def _absent(result: Reconciled, destination: str, lead: Sent, row: dict[str, obj
         result.missing.append(row | {"why": f"it is {lead.state}, and was never to be written there"})
 
 
-def _same(one: str, other: str | None) -> bool:
-    """15 or 18 characters, the same id (case 99)."""
-    return other is not None and one[:15] == other[:15]
+def _is(wanted: str, found: Found) -> bool:
+    """The settings say who owns the record by id (15 or 18 characters are the same one, case 99), address or name."""
+    if found.owner is None:
+        return False
+    named = wanted.casefold() == (found.owner_name or "").casefold()
+    return same_id(wanted, found.owner) or bare(wanted) == bare(found.owner_email) or named

@@ -33,14 +33,17 @@ class HubSpotInspect:
     def __repr__(self) -> str:
         return f"HubSpotInspect({self._name!r})"
 
-    async def find(self, keys: Sequence[str], emails: Sequence[str]) -> Sequence[Found]:
+    async def find(self, keys: Sequence[str], emails: Sequence[str], records: Sequence[str] = ()) -> Sequence[Found]:
         """Each contact once, however it was found. Raises DestinationError."""
         found: dict[str, Found] = {}
 
         async def by_key(run: Tally, part: Sequence[str]) -> dict[str, Contact]:
             return await self._reader.by_key(run, self._key, part)
 
-        questions: list[tuple[Question, Sequence[str]]] = [(self._reader.by_email, emails)]
+        questions: list[tuple[Question, Sequence[str]]] = [
+            (self._reader.by_email, emails),
+            (self._reader.by_id, records),
+        ]
         if self._key != EMAIL:
             questions.insert(0, (by_key, keys))
         for question, values in questions:

@@ -10,7 +10,7 @@ from typing import Final
 from fairturn.decide.users import same_id
 from fairturn.destinations.salesforce.describe import Shapes
 from fairturn.destinations.salesforce.directory import Directory, Named
-from fairturn.destinations.salesforce.encode import Encoder, Record, cut
+from fairturn.destinations.salesforce.encode import QUEUE, Encoder, Record, cut
 from fairturn.destinations.salesforce.finding import There
 from fairturn.destinations.salesforce.mending import Mended
 from fairturn.destinations.salesforce.rows import Row
@@ -86,6 +86,8 @@ class Drafter:
         """An owner whom somebody else gave the record since, and who is left: the one who has it now."""
         if there is None or owner is None or there.owner is None or same_id(there.owner, str(owner)):
             return None
+        if out.owner_known is None and not there.kept and there.owner.startswith(QUEUE):
+            return None  # the event named the record, and nobody has it yet
         ours = [one for one in (out.owner_known, user) if one is not None]
         return there.owner if there.kept or not any(same_id(there.owner, one) for one in ours) else None
 

@@ -17,9 +17,12 @@ from fairturn.config import Destination as Settings
 from fairturn.desk import Found
 from fairturn.destinations.http import Reply, base_of, exchange, open_client
 from fairturn.destinations.salesforce.auth import Credentials, Login, Session
-from fairturn.destinations.salesforce.soql import chunks, literal
+from fairturn.destinations.salesforce.lookup import BASE
+from fairturn.destinations.salesforce.objects import CONTACT, LEAD
+from fairturn.destinations.salesforce.soql import among, chunks, select
 from fairturn.errors import DestinationError
 
+PREFIXES = {LEAD: "00Q", CONTACT: "003", "Account": "001"}
 TRIES = 4  # of a request that met an outage or a limit of requests at once
 WORDS = 300  # characters of the CRM's own words that an error repeats
 
@@ -39,14 +42,23 @@ class SalesforceInspect:
     def __repr__(self) -> str:
         return f"SalesforceInspect({self._name!r})"
 
-    async def find(self, keys: Sequence[str], emails: Sequence[str]) -> Sequence[Found]:
-        """Each record once, however it was found. Raises DestinationError."""
+    async def find(self, keys: Sequence[str], emails: Sequence[str], records: Sequence[str] = ()) -> Sequence[Found]:
+        """Each record once, however it was found. Raises DestinationError.
+
+        A lead's record may be a Contact: it was one before, or its Lead was converted. A converted Lead is no second
+        record of the person beside it.
+        """
+        key, mine = self._settings.external_id, self._settings.object
+        contacts = [CONTACT] if mine == LEAD and self._settings.existing == "ask" else []
         found: dict[str, Found] = {}
-        for field, values in ((self._settings.external_id, keys), ("Email", emails)):
-            for part in chunks(values):
-                for row in await self._query(field, part):
-                    record = self._found(row)
-                    found[record.record_id] = record
+        for sobject in (mine, *contacts):
+            await self._into(found, sobject, key, keys)
+        if mine in BASE:
+            await self._into(found, mine, "Email", emails)
+        for sobject in (mine, *contacts):
+            prefix = PREFIXES.get(sobject)
+            ids = [one for one in records if one not in found and prefix is not None and one.startswith(prefix)]
+            await self._into(found, sobject, "Id", ids)
         return list(found.values())
 
     async def close(self) -> None:
@@ -54,13 +66,34 @@ class SalesforceInspect:
 
     def _found(self, row: dict[str, Any]) -> Found:
         key = row.get(self._settings.external_id)
-        return Found(str(row.get("Id")), key or None, row.get("OwnerId") or None, row.get("Email") or None)
+        owner = row.get("Owner") or {}
+        return Found(
+            str(row.get("Id")),
+            key or None,
+            row.get("OwnerId") or None,
+            row.get("Email") or None,
+            owner.get("Name") or None,
+            owner.get("Email") or None,
+        )
 
-    async def _query(self, field: str, values: Sequence[str]) -> list[dict[str, Any]]:
-        texts = ",".join(map(literal, values))
-        soql = (  # SOQL has no parameters; values go through `literal`, names come from the settings
-            f"SELECT Id, OwnerId, Email, {self._settings.external_id} "  # noqa: S608 - see above
-            f"FROM {self._settings.object} WHERE {field} IN ({texts})"
+    async def _into(self, found: dict[str, Found], sobject: str, field: str, values: Sequence[str]) -> None:
+        for part in chunks(values):
+            try:
+                rows = await self._query(sobject, field, part)
+            except DestinationError:
+                if sobject != self._settings.object:
+                    return  # Contacts, or our key on them, are not to be seen: then none of ours is there
+                raise
+            for row in rows:
+                record = self._found(row)
+                found[record.record_id] = record
+
+    async def _query(self, sobject: str, field: str, values: Sequence[str]) -> list[dict[str, Any]]:
+        email = ("Email",) if sobject in BASE else ()
+        open_ones = " AND IsConverted = false" if sobject == LEAD and field == "Email" else ""
+        names = ("Id", "OwnerId", *email, self._settings.external_id)
+        soql = select(names, sobject, f"{among(field, values)}{open_ones}").replace(
+            "OwnerId", "OwnerId, Owner.Name, Owner.Email", 1
         )
         path = f"/services/data/v{self._settings.api_version.removeprefix('v')}/query"
         answer = await self._get(f"{path}?q={quote(soql, safe='')}")
