@@ -155,11 +155,17 @@ async def test_a_record_that_the_event_names_is_not_asked_for(open_asked: Any) -
     text = a.world.text.replace('title = "title"\n', 'title = "title"\ncrm_lead_id = "record"\n', 1)
     await a.world.apply(text)
     await a.world.station._plans.refresh()
-    [made] = a.seed(leads=[there("queued", "Held")])["leads"]
-    await a.world.route({"email": "other@gmail.com", "record": made[:15]})
-    [row] = await a.world.fetch("select record_id, found, found_at, owner_version from change")
-    assert (row["record_id"], row["found"], row["found_at"], row["owner_version"]) == (made, None, None, 1)
+    queued, mine = a.seed(leads=[there("queued", "Held"), there("mine", "ann@crm.test")])["leads"]
+    await a.world.route({"email": "queued@gmail.com", "record": queued[:15]})
+    await a.world.route({"email": "mine@gmail.com", "record": mine, "title": "CTO"})
+    rows = await a.world.fetch("select record_id, found, found_at, owner_version from change order by lead_id")
+    assert [tuple(row) for row in rows] == [(queued, None, None, 1), (mine, None, None, 1)]
     assert await a.world.value("select count(*) from existing") == 0
+    await a.whole.deliver()
+    assert len(a.whole.records()) == 2
+    assert a.whole.records()["mine@gmail.com"]["Title"] == "CTO"
+    # The queue's went to the turn's rep; an active owner, seen before the write, stands against the turn's (bob).
+    assert a.whole.owners() == {"queued@gmail.com": "ann", "mine@gmail.com": "ann"}
 
 
 async def test_nobody_is_asked_of_a_lead_that_no_rule_writes_or_without_an_address(open_asked: Any) -> None:
