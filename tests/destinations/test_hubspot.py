@@ -173,6 +173,28 @@ async def test_an_archived_owner_and_a_recycled_status_leave_the_contact_free(hu
     assert {row["hubspot_owner_id"] for row in hub.contacts().values()} == {hub.owners["ann"]}
 
 
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("together", [True, False])
+async def test_two_leads_of_one_contact_do_not_take_turns_with_its_owner(hub, crm, known, together):
+    """Case 73: found by the look-up of two addresses, or met by the write; in one request's time, or in two."""
+    there = hub.contact(email="one@acme.test", additional_emails=["two@acme.test"])
+    destination = await crm()
+    leads = [
+        outgoing(n, rep, fields={"email": mail})
+        for n, rep, mail in ((1, "ann", "one@acme.test"), (2, "bob", "two@acme.test"))
+    ]
+    if known:
+        people = (await destination.look_up(["one@acme.test", "two@acme.test"], 5.0)).people
+        found = {one.email: one.values for one in people}
+        leads = [replace(one, record_id=there, found=found[one.fields["email"]]) for one in leads]
+    parts = [leads] if together else [leads[:1], leads[1:]]
+    one, two = [outcome for part in parts for outcome in await write(destination, *part)]
+    assert one == Written("ft-1", there, created=False)
+    assert two == Written("ft-2", there, created=False, owner_stands=hub.owners["ann"])
+    row = hub.contacts()["one@acme.test"]
+    assert (row["hubspot_owner_id"], row["fairturn_id"]) == (hub.owners["ann"], "ft-1")
+
+
 async def test_a_conflict_that_names_nobody_is_looked_up_by_address(hub, crm):
     """Case 90."""
     hub.switch(conflict_id=False)

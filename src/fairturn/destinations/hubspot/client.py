@@ -12,6 +12,7 @@ from fairturn.destinations.hubspot.door import Door, Tally, tally
 from fairturn.destinations.hubspot.encode import Encoder
 from fairturn.destinations.hubspot.lookup import CREATED, STATUS, People
 from fairturn.destinations.hubspot.reading import Reader, Unread
+from fairturn.destinations.hubspot.regard import Regard
 from fairturn.destinations.hubspot.rows import Record
 from fairturn.destinations.hubspot.writing import Tools, Writing
 from fairturn.errors import DestinationError
@@ -30,7 +31,8 @@ class HubSpot:
         reader = Reader(door, settings.object, [*encoder.names(), status, CREATED])
         self._people = People(directory, settings.object, encoder.external_id, status, frozenset(encoder.names()))
         policy = Policy(settings.parked_owners, settings.recycle_statuses, lead=settings.object, contact=None)
-        self._tools = Tools(door, encoder, reader, directory, settings.object, policy, self._people, {})
+        regard = Regard(encoder, reader, self._people, policy)
+        self._tools = Tools(door, encoder, directory, regard, settings.object, {}, {})
 
     def __repr__(self) -> str:
         return f"HubSpot({self._name!r})"
@@ -53,7 +55,7 @@ class HubSpot:
         run = tally(seconds)
         await self._tools.door.account(run)
         await self._tools.directory.fresh(run)
-        found = await self._tools.reader.by_email(run, emails)
+        found = await self._tools.regard.reader.by_email(run, emails)
         used, most = run.quota or (None, None)
         people = tuple(self._people.person(email, contact) for email, contact in found.items())
         return LookUp(people, run.calls, used, most, run.rate)

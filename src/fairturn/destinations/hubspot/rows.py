@@ -48,6 +48,7 @@ class Row:
     record: Record  # as it is sent, the owner included
     record_id: str | None  # None: by the unique property
     contact: Contact | None = None  # as read in this write
+    read_at: float = 0.0  # monotonic: when that was
     without: Mapping[str, str] = field(default_factory=dict)  # property -> why it is not sent
     refused: Mapping[str, object] = field(default_factory=dict)  # property -> the value not taken
     stands: str | None = None  # an owner set by somebody else

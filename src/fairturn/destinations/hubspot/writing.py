@@ -10,22 +10,22 @@ import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from fairturn.decide.existing import Policy, free
 from fairturn.destinations.http import NoAnswer, NotSent
 from fairturn.destinations.hubspot.companies import associate
 from fairturn.destinations.hubspot.decode import Clash, Gone, Reading, Shed, read
 from fairturn.destinations.hubspot.directory import Directory
 from fairturn.destinations.hubspot.door import Door, Tally
 from fairturn.destinations.hubspot.encode import LIFECYCLE, Encoder
-from fairturn.destinations.hubspot.lookup import People
 from fairturn.destinations.hubspot.problems import Problem
-from fairturn.destinations.hubspot.reading import Reader, Unread
-from fairturn.destinations.hubspot.rows import COMPANY, EMAIL, OWNER, Contact, Record, Row, requests
+from fairturn.destinations.hubspot.reading import Unread
+from fairturn.destinations.hubspot.regard import Regard, is_stale
+from fairturn.destinations.hubspot.rows import COMPANY, EMAIL, OWNER, Record, Row, requests
 from fairturn.errors import LoginRefused, WrongOrg
 from fairturn.model import Answer, Batch, Later, Load, Outcome, Outgoing, Refused, Unknown, Written
 
 TURNS = 5  # times that one record is sent again within a write
-FORGET = 600.0  # seconds that a property is left out which the account does not have, or does not let us write
+FORGET = 600.0  # seconds: what we know of a contact is good for; that a property is left out which is not to be had
+KEPT = 10_000  # contacts remembered as written lately
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +34,11 @@ class Tools:
 
     door: Door
     encoder: Encoder
-    reader: Reader
     directory: Directory
+    regard: Regard
     object_type: str
-    policy: Policy
-    people: People
     barred: dict[str, tuple[float, str]]  # property -> when to try it again (monotonic), HubSpot's words
+    touched: dict[str, tuple[float, str]]  # contact -> when it was last written (monotonic), for which of our keys
 
 
 @dataclass(slots=True)
@@ -50,8 +49,6 @@ class Writing:
     halted: Later | None = None  # the account is to be left alone: nothing more is sent
     outcomes: dict[str, Outcome] = field(default_factory=dict)
     done: dict[str, Row] = field(default_factory=dict)  # as sent
-    found: dict[str, Contact] = field(default_factory=dict)
-    owners: dict[str, str] = field(default_factory=dict)
     loads: list[Load] = field(default_factory=list)
 
     @property
@@ -65,7 +62,7 @@ class Writing:
         rows = await self._read_first(rows)
         while rows:
             again: list[Row] = []
-            for part in requests(self._ready(rows), self.external_id):
+            for part in requests(rows, self.external_id):
                 again += await self._send(part)
             rows = again
         await self._companies()
@@ -87,63 +84,18 @@ class Writing:
         """Known contacts of whom we know too little; new ones whom an earlier try may have made; and, where the address
         is the key, every new one: an upsert would write over all of a person who is there.
         """
-        stale = [row for row in rows if row.record_id is not None and _is_stale(row.outgoing)]
-        by_email = [row for row in rows if row.record_id is None and self.external_id == EMAIL]
-        tried = [row for row in rows if row.record_id is None and row.outgoing.reread and self.external_id != EMAIL]
+        regard = self.tools.regard
+        stale = [row for row in rows if row.record_id is not None and is_stale(row.outgoing)]
+        new = [row for row in rows if row.record_id is None]
+        by_email = new if self.external_id == EMAIL else []
+        tried = [] if by_email else [row for row in new if row.outgoing.reread]
         try:
-            for asked, known in (
-                (stale, await self._by_id(stale)),
-                (by_email, await self._by_email(by_email)),
-                (tried, await self._by_key(tried)),
-            ):
-                rows = self._regarded(rows, asked, known)
+            known = await regard.by_id(self.run, stale)
+            known |= await regard.by_email(self.run, by_email)
+            known |= await regard.by_key(self.run, tried)
         except Unread as error:
             return self._unread(rows, [*stale, *by_email, *tried], error)
-        return list(rows)
-
-    async def _by_id(self, rows: Sequence[Row]) -> Mapping[str, Contact]:
-        ids = {row.key: row.record_id for row in rows if row.record_id is not None}
-        known = await self.tools.reader.by_id(self.run, ids.values()) if ids else {}
-        return {key: known[one] for key, one in ids.items() if one in known}
-
-    async def _by_email(self, rows: Sequence[Row]) -> Mapping[str, Contact]:
-        emails = {row.key: row.email for row in rows if row.email is not None}
-        known = await self.tools.reader.by_email(self.run, emails.values()) if emails else {}
-        return {key: known[one] for key, one in emails.items() if one in known}
-
-    async def _by_key(self, rows: Sequence[Row]) -> Mapping[str, Contact]:
-        keys = [row.key for row in rows]
-        return await self.tools.reader.by_key(self.run, self.external_id, keys) if keys else {}
-
-    def _regarded(self, rows: Sequence[Row], asked: Sequence[Row], known: Mapping[str, Contact]) -> list[Row]:
-        """The same rows; those asked for by what was read. Known ones that are not there are found out by the write."""
-        wanted = {row.key for row in asked}
-        return [self._onto(row, known[row.key]) if row.key in wanted & known.keys() else row for row in rows]
-
-    def _onto(self, row: Row, contact: Contact) -> Row:
-        """Write this contact, over what it has now, with the owner only where nobody else's stands."""
-        outgoing = row.outgoing
-        self.found[row.key] = contact
-        record = dict(self.tools.encoder.onto(outgoing, contact))
-        stands = self._stands(row, contact)
-        if stands is not None:
-            self.owners[row.key] = stands
-        elif OWNER in row.record:
-            record[OWNER] = row.record[OWNER]
-        elif contact.owner is not None:
-            self.owners[row.key] = contact.owner
-        kept = {name: value for name, value in record.items() if name not in row.without}
-        return replace(row, record=kept, record_id=contact.id, contact=contact, stands=stands)
-
-    def _stands(self, row: Row, contact: Contact) -> str | None:
-        """The owner who is there and stays: set by somebody since we last knew, or active where we never knew."""
-        outgoing, there = row.outgoing, contact.owner
-        ours = row.record.get(OWNER)
-        if there is None or ours is None or there in (ours, outgoing.owner_known):
-            return None
-        if outgoing.owner_known is None and free(self.tools.people.person("", contact), self.tools.policy) is not None:
-            return None
-        return there
+        return regard.regarded(rows, known, now())
 
     def _unread(self, rows: Sequence[Row], asked: Sequence[Row], error: Unread) -> list[Row]:
         """What cannot be read is not written now; the others are, unless the account is to be left alone."""
@@ -157,11 +109,13 @@ class Writing:
 
     def _ready(self, rows: Sequence[Row]) -> list[Row]:
         """Rows to be sent now. Those that have nothing to say are done, those without a chance come later."""
-        now = asyncio.get_running_loop().time()
+        moment = now()
         able = []
         for one in rows:
             barred = {
-                name: words for name, (until, words) in self.tools.barred.items() if until > now and name in one.record
+                name: words
+                for name, (until, words) in self.tools.barred.items()
+                if until > moment and name in one.record
             }
             row = one.shed(barred) if barred else one
             if self.halted is not None:
@@ -177,12 +131,12 @@ class Writing:
 
     async def _send(self, part: Sequence[Row]) -> list[Row]:
         """One request. The rows that are to be sent once more, otherwise."""
-        if self.halted is not None:
-            self.outcomes |= {row.key: replace(self.halted, key=row.key) for row in part}
+        part = self._ready(await self._shared(part))
+        if not part:
             return []
         verb = "upsert" if part[0].record_id is None else "update"
         path = f"/crm/v3/objects/{self.tools.object_type}/batch/{verb}"
-        began = asyncio.get_running_loop().time()
+        began = now()
         body = {"inputs": [row.payload(self.external_id) for row in part]}
         try:
             reply = await self.tools.door.call(self.run, "POST", path, body)
@@ -193,10 +147,27 @@ class Writing:
             reading = Reading({row.key: replace(self.halted, key=row.key) for row in part})
         else:
             reading = read(reply, part, self.external_id)
-            seconds = asyncio.get_running_loop().time() - began
+            seconds = now() - began
             if 200 <= reply.status < 300:
                 self.loads.append(Load(self.tools.object_type, len(part), seconds, overloaded=False))
         return await self._followed(part, reading)
+
+    async def _shared(self, part: Sequence[Row]) -> list[Row]:
+        """Two leads with two addresses of one contact: the second finds the first's owner and key, and leaves them
+        (case 73). What we knew of the contact is older than that.
+        """
+        shared = [row for row in part if self._is_shared(row)]
+        if not shared or self.halted is not None:
+            return list(part)
+        try:
+            return self.tools.regard.regarded(part, await self.tools.regard.by_id(self.run, shared), now())
+        except Unread as error:
+            return self._unread(part, shared, error)
+
+    def _is_shared(self, row: Row) -> bool:
+        at, key = self.tools.touched.get(row.record_id or "", (0.0, row.key))
+        recent = at > now() - FORGET
+        return key != row.key and recent and row.read_at < at
 
     async def _followed(self, part: Sequence[Row], reading: Reading) -> list[Row]:
         again: list[Row] = []
@@ -233,7 +204,7 @@ class Writing:
 
     def _shed(self, row: Row, fate: Shed) -> list[Row]:
         """A bad property costs the property, not the lead; and not even that where only the value's form was wrong."""
-        until = asyncio.get_running_loop().time() + FORGET
+        until = now() + FORGET
         for name in fate.lasting:
             self.tools.barred[name] = (until, fate.fields[name])
         habits = self.tools.encoder.habits
@@ -252,16 +223,17 @@ class Writing:
             return [], []
         rows = [row for row, _ in clashes]
         ids = {row.key: fate.existing for row, fate in clashes if fate.existing is not None}
+        regard = self.tools.regard
         try:
-            by_id = await self.tools.reader.by_id(self.run, ids.values()) if ids else {}
+            by_id = await regard.reader.by_id(self.run, ids.values()) if ids else {}
             known = {key: by_id[one] for key, one in ids.items() if one in by_id}
-            known |= await self._by_email([row for row in rows if row.key not in known])
+            known |= await regard.by_email(self.run, [row for row in rows if row.key not in known])
         except Unread as error:
             return self._unread(rows, rows, error), []
         moved, unmoved = [], []
         for row, fate in clashes:
             if row.key in known:
-                moved.append(self._onto(row, known[row.key]).again())
+                moved.append(regard.onto(row, known[row.key], now()).again())
             elif fate.existing is None and row.turns == 0:
                 unmoved.append(row.again())  # of a request that was refused for another's sake
             else:
@@ -273,18 +245,14 @@ class Writing:
         if not gone:
             return []
         rows = [row for row, _ in gone]
-        known: dict[str, Contact] = {}
         try:
-            known |= await self._by_id(rows)
-            if self.external_id != EMAIL:
-                known |= await self._by_key([row for row in rows if row.key not in known])
-            known |= await self._by_email([row for row in rows if row.key not in known])
+            known = await self.tools.regard.by_any(self.run, rows)
         except Unread as error:
             return self._unread(rows, rows, error)
         again = []
         for row, fate in gone:
             if row.key in known:
-                again.append(self._onto(row, known[row.key]).again())
+                again.append(self.tools.regard.onto(row, known[row.key], now()).again())
                 continue
             words = (
                 f"contact {row.record_id} is not in HubSpot any more, and none has its key or address: {fate.words} "
@@ -298,11 +266,16 @@ class Writing:
             self.halted = replace(outcome, key=None)
         if isinstance(outcome, Written):
             row = _kept_back(row, answered or {})
-            if OWNER in row.record:
-                self.owners[row.key] = str(row.record[OWNER])
             outcome = replace(outcome, without=row.without, owner_stands=row.stands)
+            self._touch(outcome)
         self.outcomes[row.key] = outcome
         self.done[row.key] = row
+
+    def _touch(self, outcome: Written) -> None:
+        touched = self.tools.touched
+        if len(touched) > KEPT:
+            touched.clear()
+        touched[outcome.record_id] = (now(), outcome.key)
 
     # ---- after it ---------------------------------------------------------------------------------------------------
 
@@ -325,6 +298,12 @@ class Writing:
     def _answer(self, batch: Batch) -> Answer:
         names = frozenset(self.tools.encoder.names()) - {OWNER}
         records: dict[str, Record] = {key: row.record for key, row in self.done.items()}
+        read_now = {key: row.contact for key, row in self.done.items() if row.contact is not None}
+        # The owner after it: ours where it was taken, else the one who was read.
+        owners = {key: contact.owner for key, contact in read_now.items() if contact.owner is not None}
+        for key, record in records.items():
+            if OWNER in record and isinstance(self.outcomes[key], Written):
+                owners[key] = str(record[OWNER])
         return Answer(
             outcomes=tuple(
                 self.outcomes.get(record.key) or Unknown(record.key, "no word of this record")
@@ -333,9 +312,9 @@ class Writing:
             records=records,
             found={
                 key: {name: value for name, value in contact.properties.items() if name in names}
-                for key, contact in self.found.items()
+                for key, contact in read_now.items()
             },
-            owners=self.owners,
+            owners=owners,
             refused={key: row.refused for key, row in self.done.items() if row.refused},
             loads=tuple(self.loads),
             rate=self.run.rate,
@@ -345,9 +324,9 @@ class Writing:
         )
 
 
-def _is_stale(outgoing: Outgoing) -> bool:
-    """Told to read it; or a record that we neither read nor wrote, whose id the lead came with."""
-    return outgoing.reread or (outgoing.found is None and outgoing.confirmed is None)
+def now() -> float:
+    """Monotonic."""
+    return asyncio.get_running_loop().time()
 
 
 def _kept_back(row: Row, answered: Mapping[str, object]) -> Row:
