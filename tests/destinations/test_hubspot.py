@@ -146,8 +146,10 @@ async def test_look_up_tells_owners_states_and_further_addresses_in_one_call(hub
     assert by["free@acme.test"].owner is None
 
 
-async def test_somebody_who_turns_out_to_be_there_keeps_their_owner(hub, crm):
+@pytest.mark.parametrize("secondary", ["keep", "swap"])
+async def test_somebody_who_turns_out_to_be_there_keeps_their_owner(hub, crm, secondary):
     """Case 109, and 73: the upsert meets an existing contact, which is updated by its id in the same write."""
+    hub.switch(secondary_email=secondary)
     there = hub.contact(email="lead1@acme.test", owner="Bob Baker", city="Bonn", hs_lead_status="OPEN")
     second = hub.contact(email="first@acme.test", additional_emails=["lead2@acme.test"])
     answer = await (await crm()).write(batch(outgoing(1, fields={"city": "Kiel"}), outgoing(2), outgoing(3)))
@@ -326,8 +328,10 @@ async def test_a_property_that_does_not_exist_is_left_out_beforehand_the_next_ti
         assert all(isinstance(one, Written) and "no_such_property" in one.without for one in answer.outcomes)
 
 
-async def test_bad_rows_among_updates_are_found_by_their_values(hub, crm):
-    """batch/update is refused as a whole for a bad value, and names it without its record."""
+@pytest.mark.parametrize("traced", [False, True])
+async def test_bad_rows_among_updates_are_found_by_their_values(hub, crm, traced):
+    """batch/update is refused as a whole for a bad value, and names it without its record; or row by row."""
+    hub.switch(update_trace=traced)
     destination = await crm(map=MAP_WITH_STATUS)
     made = await write(destination, *(outgoing(n) for n in range(40)))
     values = {3: "BOGUS", 8: "ODD", 21: "BOGUS"}
@@ -378,7 +382,12 @@ async def test_an_archived_owner_is_the_reps_fault_and_costs_nobody_else(hub, cr
     assert (four.code, four.owner_fault) == ("OWNER_GONE", True)
 
 
-async def test_an_owner_archived_a_moment_ago_is_refused_by_hubspot(hub, crm):
+@pytest.mark.parametrize(
+    ("code", "words"), [("INVALID_OWNER_ID", "{value} is not a valid owner id"), ("INVALID_OPTION", "owner {value}?")]
+)
+async def test_an_owner_archived_a_moment_ago_is_refused_by_hubspot(hub, crm, code, words):
+    """In words that no public source tells."""
+    hub.switch(owner_code=code, owner_text=words)
     destination = await crm()
     hub.post("/person", {"owner": "Ann Able", "archived": True})
     one, two = await write(destination, outgoing(1), outgoing(2, "bob"))
@@ -411,7 +420,9 @@ async def test_a_stage_that_would_go_back_is_left_and_listed(hub, crm):
 # ---- companies ---------------------------------------------------------------------------------------------------
 
 
-async def test_a_known_company_is_associated_once(hub, crm):
+@pytest.mark.parametrize("ids", ["number", "string"])
+async def test_a_known_company_is_associated_once(hub, crm, ids):
+    hub.switch(association_ids=ids)
     company = hub.companies[0]
     destination = await crm()
     fields = {"crm_account_id": company}
