@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from fairturn.config import Settings
+from fairturn.config import Rule, Settings
 from fairturn.decide.addresses import derived
 from fairturn.decide.asking import Inquiry, address_of, inquire, meant, named
 from fairturn.decide.drafts import Draft, claim, missing, place, wait
@@ -16,6 +16,7 @@ from fairturn.flow.reading import address
 from fairturn.model import Existing, Fields, FieldValue, Key, Lead
 from fairturn.ports import RouteStep, Taken
 
+NOBODY = Inquiry()
 Known = Mapping[int, Mapping[str, Existing]]  # lead -> destination -> what was asked of it about the person
 
 
@@ -74,20 +75,28 @@ def _decide(plan: Plan, draft: Draft, taken: Taken, known: Mapping[str, Existing
         return
     rule = plan.rules.decide(draft.values, draft.source, taken.paused)
     asks = rule is not None and not rule.ignore and draft.status != "held"
-    inquiry = _inquiry(plan, draft, taken, known) if asks else Inquiry()
+    inquiry = _inquiry(plan, draft, taken, known) if asks and plan.asked else NOBODY
     fields, until = missing(draft, plan.settings.sources.get(draft.source), taken.now)
     if fields or inquiry.open or (inquiry.heard and not answers):
         wait(draft, fields, inquiry, until)
         return
-    draft.settled |= {name: f"{name} was not asked any more" for name, one in known.items() if one.state == "due"}
     if rule is None:
         draft.status, draft.reason, draft.wait_until = "ignored", "no rule matches it", None
-        return
-    place(draft, rule, plan.settings)
-    heard = {name: one for name, one in inquiry.heard.items() if name not in draft.adopt}
+    else:
+        place(draft, rule, plan.settings)
+    if known:
+        _settle(plan, draft, rule, inquiry.heard, known)
+
+
+def _settle(
+    plan: Plan, draft: Draft, rule: Rule | None, heard: Mapping[str, Existing], known: Mapping[str, Existing]
+) -> None:
+    """What came of the questions about a lead that goes on."""
+    draft.settled |= {name: f"{name} was not asked any more" for name, one in known.items() if one.state == "due"}
     draft.settled |= {name: one.why for name, one in heard.items() if one.state == "unknown" and one.why}
     choices = {name: plan.choice_of(name, rule, one.people) for name, one in heard.items() if one.state == "answered"}
-    claim(draft, rule, plan.settings, choices)
+    if rule is not None:
+        claim(draft, rule, plan.settings, choices)
 
 
 def _inquiry(plan: Plan, draft: Draft, taken: Taken, known: Mapping[str, Existing]) -> Inquiry:
