@@ -185,6 +185,11 @@ async def test_nobody_is_asked_for_without_an_address(org, crm):
     assert (found.people, found.calls) == ((), 0)
 
 
+async def test_accounts_are_no_people(org, crm):
+    found = await crm(object="Account", external_id="Fairturn_Key__c", map={"Name": "company"}).look_up(["a@b.co"], ASK)
+    assert (found.people, found.calls) == ((), 0)
+
+
 # ---- who is who ---------------------------------------------------------------------------------------------------
 
 

@@ -248,6 +248,25 @@ async def test_a_key_that_another_record_bears_leads_to_that_record(org, crm):
     assert "Fairturn_Id__c" not in records(org)[other]
 
 
+async def test_an_owner_id_that_is_nobodys_is_the_owners_fault_on_a_known_record_too(org, crm):
+    """Salesforce says of neither id which one it means: the record is looked for, and is there."""
+    (there,) = seed(org, {"Email": "lead1@acme.com"})["leads"]
+    org.users["nobody"] = "005000000000001"
+    answer = await write(crm(), adopted(1, there, {}, org.users["bob"], owner="nobody"))
+    (outcome,) = answer.outcomes
+    assert isinstance(outcome, Refused)
+    assert (outcome.code, outcome.owner_fault) == ("INVALID_CROSS_REFERENCE_KEY", True)
+    assert answer.calls == 2
+
+
+async def test_two_leads_of_one_record_take_turns(org, crm):
+    (there,) = seed(org, {"Email": "lead1@acme.com"})["leads"]
+    first, second = (await write(crm(), *(adopted(n, there, {}, org.users["bob"]) for n in (1, 2)))).outcomes
+    assert isinstance(first, Written)
+    assert isinstance(second, Later)
+    assert (second.scope, second.code) == ("record", "SAME_RECORD")
+
+
 # ---- fields -------------------------------------------------------------------------------------------------------
 
 

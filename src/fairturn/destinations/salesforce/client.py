@@ -22,7 +22,7 @@ from fairturn.destinations.salesforce.rows import Row, Writing
 from fairturn.destinations.salesforce.sending import LEAST, Sender
 from fairturn.destinations.salesforce.wire import NO_RULES, SAVE_ALIKE, Run, Wire
 from fairturn.errors import DestinationError, LoginRefused, WrongOrg
-from fairturn.model import Answer, Batch, LookUp, Outgoing, Refused, Written
+from fairturn.model import Answer, Batch, Later, LookUp, Outgoing, Refused, Written
 
 ROUNDS = 4  # of one write: a record may have more than one fault, and Salesforce tells one at a time
 
@@ -90,7 +90,7 @@ class Salesforce:
         there = await self._finder.again(run, stale) if stale else {}
         rows = [row for record in batch.records if (row := self._row(run, record, there.get(record.key)))]
         for left in reversed(range(ROUNDS)):
-            rows = [row for row in rows if not self._is_done(run, row)]
+            rows = [row for row in _apart(run, rows) if not self._is_done(run, row)]
             if not rows:
                 break
             await self._sender.send(run, rows)
@@ -155,3 +155,14 @@ class Salesforce:
             quota_used=used,
             quota_max=most,
         )
+
+
+def _apart(run: Writing, rows: Sequence[Row]) -> list[Row]:
+    """Each record once: named twice, Salesforce refuses both. Two leads may be one person there."""
+    once: dict[str, Row] = {}
+    for row in rows:
+        record = row.out.record_id or f"key {row.key}"
+        if once.setdefault(record, row) is not row:
+            words = f"its record {record} is in the request already, for another lead"
+            run.outcomes[row.key] = Later(row.key, None, "record", "SAME_RECORD", words)
+    return list(once.values())

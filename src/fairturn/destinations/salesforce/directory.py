@@ -24,7 +24,7 @@ MISSED: Final = 60.0  # seconds until somebody whom the org did not have is aske
 USER: Final = ("Id", "Name", "Email", "Username", "IsActive")
 QUEUE: Final = ("Id", "Name", "DeveloperName")
 QUEUES: Final = "00G"
-LONGEST: Final = 3_500  # characters of names in one question, which asks for each in up to four fields
+LONGEST: Final = 2_500  # characters of names in one question, which asks for each in up to four fields
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from fairturn.destinations.salesforce.soql import among, chunks, select
 from fairturn.errors import DestinationError
 
 PREFIXES = {LEAD: "00Q", CONTACT: "003", "Account": "001"}
+LONGEST = 6_000  # characters of a query as it travels: beside it are headers, in which some orgs' tokens are long
 TRIES = 4  # of a request that met an outage or a limit of requests at once
 WORDS = 300  # characters of the CRM's own words that an error repeats
 
@@ -77,7 +78,7 @@ class SalesforceInspect:
         )
 
     async def _into(self, found: dict[str, Found], sobject: str, field: str, values: Sequence[str]) -> None:
-        for part in chunks(values):
+        for part in chunks(values, LONGEST):
             try:
                 rows = await self._query(sobject, field, part)
             except DestinationError:

@@ -59,7 +59,7 @@ class Reader:
 
     async def look_up(self, run: Run, emails: Sequence[str]) -> tuple[Person, ...]:
         """Raises DestinationError."""
-        asked = [one for one in dict.fromkeys(emails) if one.strip()]
+        asked = [one for one in dict.fromkeys(emails) if one.strip() and self._encoder.sobject in PEOPLE]
         questions = [
             Question(sobject, "Email", tuple(part))
             for part in chunks(asked)
