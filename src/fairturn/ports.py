@@ -244,6 +244,9 @@ class Questions(Protocol):
     async def give_up(self, destination: str, asked: Sequence[Question], why: str) -> None:
         """They go on without an answer, marked."""
 
+    async def unanswered(self, destination: str, leads: Sequence[int]) -> Sequence[Question]:
+        """Of these, the ones that went on without an answer and of whom the CRM has nothing of ours yet."""
+
 
 class Destination(Protocol):
     """A CRM."""

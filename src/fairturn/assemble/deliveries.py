@@ -81,9 +81,9 @@ async def deliveries(
         at_fault = partial(refused, name)
         lease = settings.server.takeover
         account = Account(ledger, crm, name=name, settings=mine, lease=lease)
-        station = Deliver(account, on_owner_fault=at_fault)
+        ask = Ask(account, open_questions) if name in crms_asked else None
+        station = Deliver(account, on_owner_fault=at_fault, before=ask.once_more if ask else None)
         stations.append((f"deliver-{name}", station, partial(station.run, listener.bell("fairturn_change"))))
-        if name in crms_asked:
-            ask = Ask(account, open_questions)
+        if ask is not None:
             stations.append((f"ask-{name}", ask, partial(ask.run, listener.bell("fairturn_question"))))
     return stations

@@ -45,6 +45,8 @@ class Ask:
         self._quiet_until = 0.0  # monotonic: after a failure nobody is asked for a while
         self._cause = ""
         self._last = -KEPT  # monotonic, of the last look-up's departure
+        self._unheard = 0  # last questions before a write that stayed unanswered, in a row, while writes were heard
+        self._spared_until = 0.0  # monotonic: no more of them until then
         self._nudge = asyncio.Event()
         self._stopping = asyncio.Event()
         self._log = log.bind(destination=account.name)
@@ -128,6 +130,35 @@ class Ask:
         answered = {one.lead for one, _ in known}
         return [one for one in due if one.lead not in answered]
 
+    async def once_more(self, leads: Sequence[int], waiting: Sequence[int]) -> None:
+        """Of leads that are about to be written, those that went on without an answer are asked about now, with others
+        of that kind that wait to be written.
+
+        Whoever did not answer the question is mostly away as a whole, and took no record either: by the time that it
+        takes one it can say whom it has, and nobody is made twice. Where it takes records and answers no questions,
+        they are written without. Raises StoreError.
+        """
+        loop = asyncio.get_running_loop()
+        if loop.time() < self._spared_until:
+            return
+        for _ in range(2 + len(leads) // MOST):
+            due = await self._questions.unanswered(self._account.name, leads)
+            if not (due := await self._remembered(due, loop.time())):
+                return
+            more = await self._questions.unanswered(self._account.name, waiting)
+            emails = list(dict.fromkeys(one.email for one in (*due, *more)))[:MOST]
+            chosen = set(emails)
+            asked = [one for one in {one.lead: one for one in (*due, *more)}.values() if one.email in chosen]
+            self._account.spend(loop.time())
+            said = await self._look(emails)
+            if isinstance(said, str):
+                # In an outage each probe may ask anew.
+                self._unheard = 0 if self._account.failures else self._unheard + 1
+                self._spared_until = loop.time() + (breaker.LONGEST if self._unheard > 1 else 0.0)
+                return
+            self._unheard = 0
+            await self._heard(asked, emails, said)
+
     # ---- one look-up ------------------------------------------------------------------------------------------------
 
     def _leave(self, asked: Sequence[Question], emails: Sequence[str], now: float) -> None:
@@ -145,13 +176,16 @@ class Ask:
                 await self._failed(asked, said)
                 return
             self._failures, self._quiet_until = 0, 0.0
-            with contextlib.suppress(StoreError):
-                await self._account.learn(said)
-            self._memory.keep(emails, said.people, asyncio.get_running_loop().time())
-            # Should PostgreSQL be away now, the questions stay due, and memory answers them when it is back.
-            await self._questions.answer(self._account.name, asked, said)
+            await self._heard(asked, emails, said)
         finally:
             self._asking -= {one.lead for one in asked}
+
+    async def _heard(self, asked: Sequence[Question], emails: Sequence[str], said: LookUp) -> None:
+        """Should PostgreSQL be away now, the questions stay due, and memory answers them when it is back."""
+        with contextlib.suppress(StoreError):
+            await self._account.learn(said)
+        self._memory.keep(emails, said.people, asyncio.get_running_loop().time())
+        await self._questions.answer(self._account.name, asked, said)
 
     async def _look(self, emails: Sequence[str]) -> LookUp | str:
         """The answer, or why there is none."""

@@ -17,7 +17,7 @@ from fairturn.decide.outgoing import completed, sort_out
 from fairturn.decide.verdicts import Retrying, aside, needs_a_person, request_failed, verdicts
 from fairturn.errors import DestinationError, LoginRefused, StoreError, Unstorable, WrongOrg
 from fairturn.flow.account import PERSON, POLL, Account, ended
-from fairturn.flow.gather import gather
+from fairturn.flow.gather import Before, gather
 from fairturn.model import Answer, Batch, Failed, Later, Outcome, Unknown, Verdict
 from fairturn.ports import Wake
 
@@ -38,13 +38,17 @@ OwnerFault = Callable[[str, int, str], Awaitable[None]]  # rep, lead, the CRM's 
 class Deliver:
     """Delivers to one destination until stopped. Any number of processes may run one; the lease lets one work."""
 
-    def __init__(self, account: Account, *, on_owner_fault: OwnerFault | None = None) -> None:
+    def __init__(
+        self, account: Account, *, on_owner_fault: OwnerFault | None = None, before: Before | None = None
+    ) -> None:
+        """before: what is done about leads that are about to be taken."""
         self._account = account
         self._ledger = account.ledger
         self._destination = account.destination
         self._settings = account.settings
         self._name = account.name
         self._on_owner_fault = on_owner_fault
+        self._before = before
         self._retrying = Retrying(account.settings.max_attempts, account.settings.retry_for)
         self._flights: set[asyncio.Task[None]] = set()
         self._nudge = asyncio.Event()
@@ -98,6 +102,7 @@ class Deliver:
             self._account.window(),
             in_flight=len(self._flights),
             timeout=self._settings.request_timeout + DEADLINE,
+            before=self._before,
         )
         if gathered.batch is None:
             return POLL if gathered.rest is None else gathered.rest

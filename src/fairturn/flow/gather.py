@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
@@ -14,6 +14,7 @@ from fairturn.decide.sizing import Size, start
 from fairturn.model import Batch
 from fairturn.ports import Ledger
 
+Before = Callable[[Sequence[int], Sequence[int]], Awaitable[None]]  # leads that leave, and all that wait with them
 CONTENDED = 0.25  # seconds until the next look, when rows that were ripe could not be had
 
 
@@ -63,16 +64,26 @@ class Gathered:
 
 
 async def gather(
-    ledger: Ledger, destination: str, holder: UUID, window: Window, *, in_flight: int, timeout: float
+    ledger: Ledger,
+    destination: str,
+    holder: UUID,
+    window: Window,
+    *,
+    in_flight: int,
+    timeout: float,
+    before: Before | None = None,
 ) -> Gathered:
     """take -> decide -> take for good. in_flight: requests of this process; those of a dead one hold no slot, though
-    their accounts stay busy until their deadline. timeout: seconds until the rows may be taken again.
+    their accounts stay busy until their deadline. timeout: seconds until the rows may be taken again. before: what is
+    done first about the leads that leave.
     """
     if in_flight >= window.max_slots:
         return Gathered(None, None)
     pending = await ledger.pending(destination, window.max_records * (window.max_slots + 1))
     departure = ripe(replace(pending, in_flight=in_flight), window, pending.now)
     if departure.leads:
+        if before is not None:
+            await before(departure.leads, [row.lead for row in pending.rows])
         batch = await ledger.take(destination, holder, departure.leads, timeout)
         return Gathered(batch, None if batch else CONTENDED)
     if departure.next_at is None:

@@ -70,6 +70,12 @@ class PostgresQuestions:
             await c.fetch(SQL.go_on, sorted(row["lead_id"] for row in rows))
             await c.execute(SQL.notify)
 
+    async def unanswered(self, destination: str, leads: Sequence[int]) -> Sequence[Question]:
+        """Of these, the ones that went on without an answer and of whom the CRM has nothing of ours yet."""
+        async with self._database.connection() as c:
+            rows = await c.fetch(SQL.unanswered, destination, leads)
+        return [Question(row["lead_id"], row["email"], row["since"]) for row in rows]
+
     async def _late(
         self, c: Connection, destination: str, late: Mapping[int, Any], people: Mapping[int, Sequence[Person]]
     ) -> None:
@@ -84,6 +90,7 @@ class PostgresQuestions:
                 [person.object_type for person in found.values()],
                 [storable(person.values) for person in found.values()],
                 [person.owner.id if person.owner else None for person in found.values()],
+                True,
             )
             kept = [lead for lead in found if choices[lead].keeps is not None]
             await c.execute(SQL.leave_owners, destination, kept, [found[lead].record_id for lead in kept])

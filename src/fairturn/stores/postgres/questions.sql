@@ -24,6 +24,13 @@ set state = 'unknown', why = $3, answered_at = clock_timestamp()
 where e.destination_id = $1 and e.lead_id = any($2::bigint[]) and e.state = 'due'
 returning e.lead_id
 
+-- name: unanswered
+select e.lead_id, e.email, e.since
+from existing e join change c on c.lead_id = e.lead_id and c.destination_id = e.destination_id
+where e.destination_id = $1 and e.lead_id = any($2::bigint[]) and e.state = 'unknown'
+  and c.state = 'pending' and c.record_id is null and c.confirmed = 0
+order by e.since, e.lead_id
+
 -- name: go_on
 update lead l set wait_until = clock_timestamp()
 where l.id = any($1::bigint[]) and l.status = 'waiting'

@@ -217,7 +217,7 @@ async def _people(c: Connection, sql: SimpleNamespace, writes: tuple[LeadWrite, 
         for name, p in w.adopt.items()
     ]
     if adopted:
-        await c.execute(sql.take_over, *map(list, zip(*adopted, strict=True)))
+        await c.execute(sql.take_over, *map(list, zip(*adopted, strict=True)), False)
     if kept := [w.lead.id for w in writes if w.kept]:
         await c.execute(sql.keep_owners, kept)
     settled = [(w.lead.id, name, why) for w in writes for name, why in w.settled.items()]

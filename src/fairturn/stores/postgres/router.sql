@@ -275,7 +275,7 @@ update change set owner_confirmed = owner_version where lead_id = any($1::bigint
 
 -- name: take_over
 -- The record that is there already is written from here on, unless we may have made one of our own by now. A record that
--- the event named itself was not read yet.
+-- the event named itself was not read yet. $7: asked for after the last try, so that one of our own would have been found.
 update change c
 set record_id = n.record_id, record_type = n.record_type, owner = n.owner,
     found = case when e.lead_id is not null then n.found end, found_at = e.answered_at
@@ -283,7 +283,10 @@ from unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::jsonb[], $6::t
      as n (lead_id, destination_id, record_id, record_type, found, owner)
 left join existing e on e.lead_id = n.lead_id and e.destination_id = n.destination_id and e.state = 'answered'
 where c.lead_id = n.lead_id and c.destination_id = n.destination_id
-  and c.confirmed = 0 and c.attempts = 0 and c.state <> 'in_flight' and c.record_id is null and c.first_try_at is null
+  and c.confirmed = 0 and c.state <> 'in_flight' and c.record_id is null
+  and (c.attempts = 0 and c.first_try_at is null
+       or $7 and e.lead_id is not null
+          and not exists (select from jsonb_array_elements(e.people) p where p ->> 'key' = c.external_key))
 
 -- name: ask
 -- With another address, while the question is open, the clock runs on.
