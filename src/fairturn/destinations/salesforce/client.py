@@ -70,7 +70,8 @@ class Salesforce:
 
     async def look_up(self, emails: Sequence[str], seconds: float) -> LookUp:
         run = Run.of(min(seconds, self._timeout))
-        people = await self._reader.look_up(run, emails)
+        people, unknown = await self._reader.look_up(run, emails)
+        self._drafter.note_missing(unknown)
         used, most = run.usage or (None, None)
         return LookUp(people, calls=run.calls, quota_used=used, quota_max=most)
 

@@ -215,6 +215,11 @@ class Encoder:
             return next((str(key) for key in named.values()), None)
         return None if named is None else str(named)
 
+    def account_key(self) -> str | None:
+        """The field of Account by which records name theirs; None: by none, or by one of another object."""
+        relation, _, key_field = (self.account_lookup or "").partition(".")
+        return key_field if key_field and "account" in relation.lower() else None
+
     def _relation(self) -> str | None:
         return self.account_lookup.partition(".")[0] if self.account_lookup else None
 

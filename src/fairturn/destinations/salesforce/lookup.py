@@ -1,7 +1,8 @@
 """Whom the org has with these addresses: Leads, open and converted, and Contacts, in one call.
 
 A person's further facts cost a second call only where they are new: owners whom we have not met, and the Contact of a
-converted Lead where its address is another one.
+converted Lead where its address is another one. The same call asks which of their companies are accounts there: a record
+that names an account which is none would be refused, and sent a second time without it.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any, Final
 
 import structlog
 
+from fairturn.decide.addresses import HOST, registrable
 from fairturn.destinations.salesforce.decode import Problem
 from fairturn.destinations.salesforce.describe import Shapes
 from fairturn.destinations.salesforce.directory import Directory, full
@@ -27,6 +29,7 @@ from fairturn.model import Owner, Person
 log = structlog.get_logger(__name__)
 
 PEOPLE: Final = (LEAD, CONTACT)
+ACCOUNT: Final = "Account"
 BASE: Final[Mapping[str, tuple[str, ...]]] = {
     LEAD: ("Id", "Email", "OwnerId", "CreatedDate", "IsConverted", "ConvertedContactId", "ConvertedDate"),
     CONTACT: ("Id", "Email", "OwnerId", "CreatedDate"),
@@ -57,8 +60,8 @@ class Reader:
         self._hidden: dict[tuple[str, str], float] = {}  # object, field in lower case -> until when
         self._closed: dict[str, float] = {}  # object -> until when
 
-    async def look_up(self, run: Run, emails: Sequence[str]) -> tuple[Person, ...]:
-        """Raises DestinationError."""
+    async def look_up(self, run: Run, emails: Sequence[str]) -> tuple[tuple[Person, ...], tuple[str, ...]]:
+        """The people, and those of their companies' keys that no account has. Raises DestinationError."""
         asked = [one for one in dict.fromkeys(emails) if one.strip() and self._encoder.sobject in PEOPLE]
         questions = [
             Question(sobject, "Email", tuple(part))
@@ -66,13 +69,30 @@ class Reader:
             for sobject in PEOPLE
             if self._closed.get(sobject, 0.0) <= self._now()
         ]
-        rows = await self.read(run, questions)
+        companies = self._companies(asked)
+        rows = await self.read(run, [*questions, *companies])
         by_email = {one.casefold(): one for one in asked}
         found = [(row, str(row.get("Email") or "").casefold()) for row in rows]
         found = [(row, by_email[email]) for row, email in found if email in by_email]
         found += await self._converted(run, found)
         owners = await self._directory.owners(run, (str(row["OwnerId"]) for row, _ in found if row.get("OwnerId")))
-        return tuple(self.person(row, email, owners) for row, email in found)
+        people = tuple(self.person(row, email, owners) for row, email in found)
+        return people, self._absent(companies, rows)
+
+    def _companies(self, emails: Sequence[str]) -> list[Question]:
+        field = self._encoder.account_key()
+        if field is None or self._closed.get(ACCOUNT, 0.0) > self._now():
+            return []
+        hosts = (email.rpartition("@")[2] for email in emails)
+        domains = [domain for host in hosts if HOST.fullmatch(host) and (domain := registrable(host))]
+        return [Question(ACCOUNT, field, tuple(part)) for part in chunks(domains)]
+
+    def _absent(self, companies: Sequence[Question], rows: Sequence[Row]) -> tuple[str, ...]:
+        """Nothing, where the org would not say."""
+        if not companies or self._closed.get(ACCOUNT, 0.0) > self._now():
+            return ()
+        there = {str(value_of(row, companies[0].field)).casefold() for row in rows if row["type"] == ACCOUNT}
+        return tuple(key for one in companies for key in one.values if key.casefold() not in there)
 
     async def read(self, run: Run, questions: Iterable[Question]) -> list[Row]:
         """The records, each with its own `type`. Raises DestinationError; an object that we may not see has none."""
@@ -129,6 +149,8 @@ class Reader:
 
     def _soql(self, question: Question) -> str:
         sobject, now = question.sobject, self._now()
+        if sobject == ACCOUNT:
+            return select([question.field], sobject, among(question.field, question.values))
         status = self._encoder.status(sobject)
         wanted = (self._encoder.external_id, *((status,) if status else ()), *self._columns(sobject))
         names = {name.lower(): name for name in (*BASE.get(sobject, ("Id", "OwnerId")), *wanted)}
@@ -138,6 +160,9 @@ class Reader:
     async def _learn(self, run: Run, question: Question, problem: Problem) -> bool:
         """Whether the question may be put again, with what we know now. Raises DestinationError."""
         sobject = question.sobject
+        if sobject == ACCOUNT:
+            self._closed[sobject] = self._now() + CLOSED  # only a help: the writes find it out by themselves
+            return False
         column = missing_column(problem.message) if problem.code == "INVALID_FIELD" else None
         if column is not None and column.lower() not in {"id", "email", "ownerid", question.field.lower()}:
             shape = await self._shapes.of(run, sobject)
