@@ -298,6 +298,8 @@ async def test_a_login_that_answers_with_its_own_shape_of_errors():
             ("A__c", "B__c"),
         ),
         ("Cannot deserialize instance of double from VALUE_STRING value 7x or request may", {"N__c": "7x"}, ("N__c",)),
+        ("Cannot deserialize instance of date from VALUE_NUMBER_INT value 7 or request may", {"D__c": 7}, ("D__c",)),
+        ("Numeric value (1000000000001) out of range of int at [line:1]", {"N__c": 1000000000001}, ("N__c",)),
         ("something else", {"City": "x"}, ()),
         ("something: else", {"City": "x"}, ()),
     ],

@@ -223,6 +223,7 @@ async def test_case_58_a_slow_request_keeps_the_order_and_holds_up_nobody_else(o
         await w.quiet()
     assert w.records()["l1@gmail.com"]["City"] == "City 8"
     cities = await w.world.fetch(
-        "select w.record->>'City' as city from write w where w.record->>'Email' = 'l1@gmail.com' order by batch_id"
+        "select w.record->>'City' as city from write w join lead l on l.id = w.lead_id"
+        " where l.fields->'email'->>0 = 'l1@gmail.com' order by batch_id"
     )
     assert [row["city"] for row in cities] == ["City 0", "City 8"]

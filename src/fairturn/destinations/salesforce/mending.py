@@ -21,7 +21,8 @@ NO_RIGHT: Final = re.compile(r"Unable to create/update fields: ([\w, ]+)")
 TWICE: Final = re.compile(r"duplicate value found: (\w+)")
 BAD_VALUE: Final = re.compile(
     r"(?:bad value for restricted picklist field|invalid email address|not of required type|of incorrect type): (.*)"
-    r"|VALUE_STRING value (.*?) or request may",
+    r"|VALUE_\w+ value (.*?) or request may"
+    r"|Numeric value \((\S+)\) out of range",
     re.DOTALL,
 )
 MOST: Final = re.compile(r"\(max length=(\d{1,6})\)")
@@ -100,7 +101,7 @@ def _plain(text: str) -> str:
 def _by_value(message: str, record: Record) -> list[str]:
     match = BAD_VALUE.search(message)
     value = next((text for text in match.groups() if text is not None), "") if match else ""
-    return [name for name, one in record.items() if value and str(one) == value]
+    return [name for name, one in record.items() if value and str(one).casefold() == value.casefold()]
 
 
 def _place_meant(message: str, record: Record) -> list[str]:
