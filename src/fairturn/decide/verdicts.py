@@ -53,7 +53,7 @@ class Retrying:
 def backoff(attempt: int, dice: float) -> float:
     """Seconds after the `attempt`-th counted attempt: 1, 2, 4 ... 600 s, less up to half by the dice (0 <= dice < 1).
 
-    Records of one account get the same dice, so that they still travel together when they come back.
+    Records of one batch get the same dice, so that they still travel together when they come back.
     """
     return min(LONGEST, FIRST * 2.0 ** min(max(attempt, 1) - 1, 16)) * (1.0 - dice / 2.0)
 

@@ -142,7 +142,7 @@ class Deliver:
             log.exception("deliver.failed", destination=self._name, batch=batch.id)
             answer = Answer(_all(batch, Unknown("", f"{type(error).__name__} while writing")))
         now = self._account.time() or batch.deadline
-        found = aside(verdicts(batch, answer, self._retrying, now, self._throw(batch)), self._account.failures)
+        found = aside(verdicts(batch, answer, self._retrying, now, self._throw()), self._account.failures)
         if (trouble := _trouble(answer)) is not None:
             with contextlib.suppress(StoreError):  # first: the rows are free once they are settled
                 await self._account.block(*trouble, person=needs_a_person(answer))
@@ -165,9 +165,11 @@ class Deliver:
             after = PERSON if isinstance(error, LoginRefused | WrongOrg) else None
             return Answer(_all(batch, Later("", after, "destination", type(error).__name__, str(error))), calls=0)
 
-    def _throw(self, batch: Batch) -> dict[int | None, float]:
-        """The jitter of this batch: records of one account get the same, so that they come back together."""
-        return {record.account: self._account.dice() for record in batch.records} | {None: self._account.dice()}
+    def _throw(self) -> dict[int | None, float]:
+        """The jitter: one throw for all of a batch, so that what was locked comes back in one request and not in many.
+        It keeps us off others who write there; of our own requests no two meet.
+        """
+        return {None: self._account.dice()}
 
     async def _settle(self, batch: Batch, answer: Answer, found: tuple[Verdict, ...]) -> bool:
         """Until PostgreSQL has it. Whether it has: an answer that was received must not be lost to a restart of it."""
