@@ -130,7 +130,11 @@ class StaleLead(FairturnError):
 
 
 class DestinationError(FairturnError):
-    """A request to a CRM failed as a whole."""
+    """A request to a CRM failed as a whole. after: seconds for which its limits ask to be left alone, where they do."""
+
+    def __init__(self, message: str, after: float | None = None) -> None:
+        super().__init__(message)
+        self.after = after
 
 
 class LoginRefused(DestinationError):

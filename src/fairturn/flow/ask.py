@@ -199,6 +199,8 @@ class Ask:
         except DestinationError as error:
             if isinstance(error, LoginRefused | WrongOrg):
                 await self._account.refused(error)
+            elif error.after is not None:  # a limit is the account's: writing would meet it too
+                await self._account.block(error.after, str(error))
             return str(error)
         except StoreError:
             raise

@@ -19,14 +19,15 @@ from fairturn.destinations.hubspot.rows import EMAIL, MERGED, MORE_EMAILS, Conta
 from fairturn.errors import DestinationError, LoginRefused, WrongOrg
 from fairturn.model import Later, Unknown
 
+LIMITED: Final = (429, 477)
 SPARE: Final = 28  # further requests to find addresses that HubSpot cannot read: 2 for each halving of a hundred
 
 
 class Unread(DestinationError):
     """The question was not answered. `later`: what that means for records that depend on it."""
 
-    def __init__(self, later: Later) -> None:
-        super().__init__(later.message)
+    def __init__(self, later: Later, after: float | None = None) -> None:
+        super().__init__(later.message, after)
         self.later = later
 
 
@@ -104,7 +105,7 @@ async def asked(
     if isinstance(said, Unknown):
         raise Unread(Later(None, None, "destination", f"HTTP_{reply.status}", said.message))
     if said is not None:
-        raise Unread(replace(said, key=None))
+        raise Unread(replace(said, key=None), said.after if reply.status in LIMITED else None)
     return reply
 
 

@@ -1,8 +1,8 @@
 """Whom the org has with these addresses: Leads, open and converted, and Contacts, in one call.
 
 A person's further facts cost a second call only where they are new: owners whom we have not met, and the Contact of a
-converted Lead where its address is another one. The same call asks which of their companies are accounts there: a record
-that names an account which is none would be refused, and sent a second time without it.
+converted Lead where its address is another one. The same call asks which of their companies are accounts there: a
+record that names an account which is none would be refused, and sent a second time without it.
 """
 
 from __future__ import annotations

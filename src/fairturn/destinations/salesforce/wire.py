@@ -18,9 +18,10 @@ import orjson
 from fairturn.destinations.http import NotSent, Reply, exchange
 from fairturn.destinations.salesforce.auth import Login, Session
 from fairturn.destinations.salesforce.decode import Problem, problems_of
-from fairturn.destinations.salesforce.limits import usage
+from fairturn.destinations.salesforce.limits import limit_pause, usage
 from fairturn.errors import DestinationError, WrongOrg
 
+LIMIT: Final = "REQUEST_LIMIT_EXCEEDED"
 QUERIES: Final = 5  # query-like subrequests of one Composite
 # Absent means TRUE: the org's assignment rules would replace the owner that we send.
 NO_RULES: Final[Mapping[str, str]] = {"Sforce-Auto-Assign": "FALSE"}
@@ -139,7 +140,10 @@ class Wire:
         first = problems[0] if problems else Problem(f"HTTP_{reply.status}", f"HTTP {reply.status} without a reason")
         if reply.status == 400 or (reply.status in (403, 404) and first.code.startswith(("INVALID_", "INSUFFICIENT_"))):
             return first
-        raise DestinationError(f"Destination {self._name} does not answer the question: {first.code}: {first.words}")
+        after = limit_pause(first.message) if first.code == LIMIT else None
+        raise DestinationError(
+            f"Destination {self._name} does not answer the question: {first.code}: {first.words}", after
+        )
 
     async def _once(self, run: Run, part: Part, session: Session) -> Reply:
         if run.left() <= 0:
