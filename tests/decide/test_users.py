@@ -3,7 +3,7 @@
 import pytest
 
 from fairturn.config import Rep, Settings
-from fairturn.decide.users import User, bare, named, owners_named, rep_of, same_id, user_of
+from fairturn.decide.users import Roster, User, bare, named, owners_named, rep_of, same_id, user_of
 from fairturn.model import Owner
 
 ANN = User("005XX0000000001YAA", "user", "Ann Ace", "ann@acme.com", "ann@acme.com.uat")
@@ -95,6 +95,31 @@ def test_ids_and_addresses():
     assert bare(" Ann@Acme.com.invalid ") == "ann@acme.com"
     assert bare(None) is None
     assert bare("") is None
+
+
+def test_twenty_thousand_users_are_not_walked_through_for_each_record():
+    many = [User(str(4_000_000 + n), "user", f"Name {n}", f"u{n}@acme.com", active=n % 3 > 0) for n in range(20_000)]
+    many += [User("005XX0000000001YAA", "user", "Name 7", "U8@acme.com.invalid", "u9@acme.com"), *TWINS]
+    roster = Roster(many)
+    for text in (
+        "4000007",
+        "005XX0000000001",
+        "Name 7",
+        " name 7 ",
+        "u8@ACME.com",
+        "u9@acme.com",
+        "Twin",
+        "",
+        "?",
+        "501",
+    ):
+        assert len(roster.near(text)) < 5
+        assert set(named(text, roster)) == set(named(text, many)), text
+    assert roster.by_id("4000007") == many[7]
+    assert roster.by_id("4") is None
+
+
+TWINS = [User(str(n), "user", "Twin", active=n > 501) for n in range(501, 504)]
 
 
 def test_owners_that_pools_and_rules_name():

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 from fairturn.config import Rep, Settings
@@ -35,12 +37,38 @@ def same_id(one: str, other: str) -> bool:
     return one == other or (len(one) in (15, 18) and len(other) in (15, 18) and one[:15] == other[:15])
 
 
+class Roster(tuple[User, ...]):
+    """A CRM's users, found without a walk through all of them: some accounts have twenty thousand."""
+
+    @cached_property
+    def _index(self) -> Mapping[str, tuple[User, ...]]:
+        found: dict[str, dict[int, User]] = defaultdict(dict)
+        for place, user in enumerate(self):
+            for key in (_id_key(user.id), bare(user.email), bare(user.username), user.name.casefold()):
+                if key:
+                    found[key][place] = user
+        return {key: tuple(users.values()) for key, users in found.items()}
+
+    def near(self, text: str) -> tuple[User, ...]:
+        """All whom `named` could mean by it, and perhaps others."""
+        keys = dict.fromkeys((_id_key(text), bare(text) or "", text.strip().casefold()))
+        return tuple(dict.fromkeys(user for key in keys for user in self._index.get(key, ())))
+
+    def by_id(self, text: str) -> User | None:
+        return next((user for user in self._index.get(_id_key(text), ()) if user.id == text), None)
+
+
+def _id_key(text: str) -> str:
+    return text[:15] if len(text) in (15, 18) else text
+
+
 def named(text: str, users: Iterable[User], kind: Literal["user", "queue"] | None = None) -> tuple[User, ...]:
     """Those that `text` names: by id, else by username or e-mail, else by name. One is an answer, several are none.
 
     Of several with one address the active ones are meant.
     """
-    able = [user for user in users if kind is None or user.kind == kind]
+    likely = users.near(text) if isinstance(users, Roster) else users
+    able = [user for user in likely if kind is None or user.kind == kind]
     if by_id := [user for user in able if same_id(user.id, text)]:
         return tuple(by_id)
     wanted = bare(text)

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import structlog
 
-from fairturn.decide.users import User
+from fairturn.decide.users import Roster, User
 from fairturn.destinations.hubspot.decode import body_of
 from fairturn.destinations.hubspot.door import Door, Tally
 from fairturn.destinations.hubspot.problems import problems_of
@@ -36,7 +36,7 @@ class Directory:
         self._door = door
         self._read: float | None = None  # monotonic
         self._reading = asyncio.Lock()
-        self.users: tuple[User, ...] | None = None
+        self.users: Roster | None = None
 
     @property
     def known(self) -> bool:
@@ -50,7 +50,7 @@ class Directory:
             if self._read is not None and now - self._read < (MISSED if missed else FRESH):
                 return False
             try:
-                self.users = (*await self._list(run), *await self._left(run))
+                self.users = Roster((*await self._list(run), *await self._left(run)))
             except Unread as error:
                 log.warning("hubspot.owners_unread", destination=self._door.name, error=str(error))
                 if error.later.code == "MISSING_SCOPES":
@@ -69,7 +69,7 @@ class Directory:
             return None
         if self.users is None:
             return Owner(owner_id, "user", active=True)
-        user = next((user for user in self.users if user.id == owner_id), None)
+        user = self.users.by_id(owner_id)
         if user is None:
             return Owner(owner_id, "user", active=False)
         return Owner(user.id, "user", active=user.active, name=user.name, email=user.email)
