@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Literal
 
 from fairturn.config import Rep, Settings
@@ -37,25 +36,29 @@ def same_id(one: str, other: str) -> bool:
     return one == other or (len(one) in (15, 18) and len(other) in (15, 18) and one[:15] == other[:15])
 
 
-class Roster(tuple[User, ...]):
+class Roster:
     """A CRM's users, found without a walk through all of them: some accounts have twenty thousand."""
 
-    @cached_property
-    def _index(self) -> Mapping[str, tuple[User, ...]]:
-        found: dict[str, dict[int, User]] = defaultdict(dict)
-        for place, user in enumerate(self):
+    __slots__ = ("_index", "_users")
+
+    def __init__(self, users: Iterable[User]) -> None:
+        self._users = tuple(users)
+        self._index: dict[str, dict[int, User]] = defaultdict(dict)
+        for place, user in enumerate(self._users):
             for key in (_id_key(user.id), bare(user.email), bare(user.username), user.name.casefold()):
                 if key:
-                    found[key][place] = user
-        return {key: tuple(users.values()) for key, users in found.items()}
+                    self._index[key][place] = user
+
+    def __iter__(self) -> Iterator[User]:
+        return iter(self._users)
 
     def near(self, text: str) -> tuple[User, ...]:
         """All whom `named` could mean by it, and perhaps others."""
         keys = dict.fromkeys((_id_key(text), bare(text) or "", text.strip().casefold()))
-        return tuple(dict.fromkeys(user for key in keys for user in self._index.get(key, ())))
+        return tuple(dict.fromkeys(user for key in keys for user in self._index.get(key, {}).values()))
 
     def by_id(self, text: str) -> User | None:
-        return next((user for user in self._index.get(_id_key(text), ()) if user.id == text), None)
+        return next((user for user in self._index.get(_id_key(text), {}).values() if user.id == text), None)
 
 
 def _id_key(text: str) -> str:

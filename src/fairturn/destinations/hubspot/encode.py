@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -50,7 +50,7 @@ class Encoder:
     reps: Mapping[str, Rep]
     habits: Habits = field(default_factory=Habits)
 
-    def draft(self, outgoing: Outgoing, users: Sequence[User] | None, *, known: bool = True) -> Record | Refused:
+    def draft(self, outgoing: Outgoing, users: Iterable[User] | None, *, known: bool = True) -> Record | Refused:
         """What a write of the record would send, by what we know of the one that is there.
 
         users: the account's owners; None: they may not be read. known False: nobody was asked for them (shadow).
@@ -85,7 +85,7 @@ class Encoder:
         found = [*self.fields, self.external_id, EMAIL, OWNER, COMPANY]
         return tuple(dict.fromkeys(found))
 
-    def owner(self, outgoing: Outgoing, users: Sequence[User] | None, *, known: bool = True) -> str | Refused:
+    def owner(self, outgoing: Outgoing, users: Iterable[User] | None, *, known: bool = True) -> str | Refused:
         """The id of an owner (not of a user: `hubspot_owner_id` takes `id`, never `userId`)."""
         who = str(outgoing.owner)
         if outgoing.owner_kind == "raw":
@@ -104,7 +104,7 @@ class Encoder:
             return told if told.isdigit() else _unread(outgoing, told)
         return self._one(outgoing, told, user_of(who, self.reps, self.destination, users))
 
-    def _named(self, outgoing: Outgoing, told: str, users: Sequence[User] | None, *, known: bool) -> str | Refused:
+    def _named(self, outgoing: Outgoing, told: str, users: Iterable[User] | None, *, known: bool) -> str | Refused:
         """An owner that the settings name for leads that are held or parked: there are no queues at HubSpot."""
         if not known:
             return told
