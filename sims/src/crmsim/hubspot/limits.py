@@ -13,8 +13,8 @@ from crmsim.hubspot.switches import Switches
 from crmsim.hubspot.tokens import App
 from crmsim.wire import Answer
 
-WINDOW = 10.0  # seconds; `TEN_SECONDLY_ROLLING`
-NAMES = ("burst", "oauth_burst", "search", "daily", "used")
+WINDOW = 10  # seconds; `TEN_SECONDLY_ROLLING`
+NAMES = ("burst", "oauth_burst", "search", "daily", "used", "window")
 
 
 def zone(name: str) -> tzinfo:
@@ -29,7 +29,10 @@ def zone(name: str) -> tzinfo:
 
 @dataclass(slots=True)
 class Limits:
-    """What was used. Moments are simulated seconds; the day is that of the account's time zone."""
+    """What was used. Moments are simulated seconds; the day is that of the account's time zone.
+
+    `window`: the seconds in which an app may make `burst` calls. The header tells them, and clients wait real ones.
+    """
 
     burst: int
     oauth_burst: int
@@ -37,6 +40,7 @@ class Limits:
     daily: int
     zone: tzinfo
     used: int = 0
+    window: int = WINDOW
     day: str = ""
     calls: dict[int, deque[float]] = field(default_factory=lambda: defaultdict(deque))
     searches: deque[float] = field(default_factory=deque)
@@ -71,7 +75,7 @@ class Limits:
         if self.used >= self.daily:
             return "daily"
         window, span, most = (
-            (self.searches, 1.0, self.search) if search else (self.calls[app.id], WINDOW, self.most(app))
+            (self.searches, 1.0, self.search) if search else (self.calls[app.id], float(self.window), self.most(app))
         )
         while window and window[0] <= now - span:
             window.popleft()
@@ -92,9 +96,9 @@ class Limits:
         if search:
             return found
         most, window = self.most(app), self.calls[app.id]
-        recent = sum(1 for moment in window if moment > now - WINDOW)
+        recent = sum(1 for moment in window if moment > now - self.window)
         found |= {
-            "X-HubSpot-RateLimit-Interval-Milliseconds": str(int(WINDOW * 1000)),
+            "X-HubSpot-RateLimit-Interval-Milliseconds": str(self.window * 1000),
             "X-HubSpot-RateLimit-Max": str(most),
             "X-HubSpot-RateLimit-Remaining": str(max(0, most - recent)),
         }
