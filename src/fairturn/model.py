@@ -135,7 +135,8 @@ class Outgoing:
     account: int | None
     account_key: str | None  # e.g. the registrable domain, the account's key in the CRM
     oldest_event_at: datetime
-    confirmed: Mapping[str, object] | None  # the record as the CRM last confirmed it
+    # the record as the CRM last confirmed it; without a record id: as it was sent when nobody could tell what came of it
+    confirmed: Mapping[str, object] | None
     shadow: bool = False
     first_try_at: datetime | None = None  # of the attempts since the last success
     object_type: str | None = None  # of the record there, where it is not the destination's own ("Contact")
@@ -143,7 +144,7 @@ class Outgoing:
     found: Mapping[str, object] | None = None  # the CRM's values, as last read or confirmed; None = never read
     owner_known: str | None = None  # the CRM's owner id, as last read or written
     refused: Mapping[str, object] = field(default_factory=dict)  # CRM field -> value that it did not take before
-    reread: bool = False  # what we know of the record is too old to build on: read it before the write
+    reread: bool = False  # read it before the write: what we know is too old to build on, or it may be there by now
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ import pytest
 
 from fairturn.decide.outgoing import owner_rule
 from fairturn.decide.sizing import Size
-from fairturn.model import Answer, Batch, Done, Failed, RetryAt, Written
+from fairturn.model import Answer, Batch, Done, Failed, Later, RetryAt, Unknown, Written
 from fairturn.stores.postgres.database import Database
 from fairturn.stores.postgres.ledger import PostgresLedger
 from tests.contract.ledger_rows import DESTINATION, Rows
@@ -129,17 +129,49 @@ async def test_a_new_record_is_not_looked_for_before_its_first_write(ledger, row
     assert not record.reread
 
 
-async def test_a_retry_of_an_old_assignment_looks_first(ledger, rows):
-    """It was sent before, nobody knows whether it was written, and somebody may have taken the person since."""
+async def test_what_the_crm_refused_is_not_looked_for_and_what_may_have_been_made_is(ledger, rows):
+    """A record that may be there already is written as one that is: nothing of it goes back."""
     lead = await rows.new()
     batch = await take(ledger, lead)
-    await ledger.settle(batch, Answer(()), [RetryAt(lead, 0, "UNKNOWN", "?", counts=False)], ME)
+    key = batch.records[0].key
+    later = [RetryAt(lead, 0, "UNABLE_TO_LOCK_ROW", "?", counts=True)]
+    await ledger.settle(batch, Answer((Later(key, None, "record", "UNABLE_TO_LOCK_ROW", "?"),)), later, ME)
+    batch = await take(ledger, lead)
+    assert (batch.records[0].reread, batch.records[0].confirmed) == (False, None)
+    sent = {key: {"Rating": "Hot"}}
+    unknown = [RetryAt(lead, 0, "UNKNOWN", "?", counts=False)]
+    await ledger.settle(batch, Answer((Unknown(key, "reset"),), records=sent), unknown, ME)
+    batch = await take(ledger, lead)
+    assert (batch.records[0].reread, batch.records[0].confirmed) == (True, sent[key])
+    await settle(ledger, batch, Written(key, "00QNEW", created=True), records=sent)
+    await rows.changed(lead)
     (record,) = (await take(ledger, lead)).records
     assert not record.reread
-    await ledger.settle(batch, Answer(()), [], ME)
-    await rows.connection.execute(
-        f"update change set state = 'pending', batch_id = null, first_event_at = now(), owner_at = {LONG_AGO}"
-    )
+
+
+async def test_the_owner_of_a_record_that_we_made_is_ours_to_correct(ledger, rows):
+    """Its answer was lost, and the lead went to another rep since: whom it has there is whom we had given it to."""
+    lead = await rows.new()
+    batch = await take(ledger, lead)
+    key = batch.records[0].key
+    unknown = [RetryAt(lead, 0, "UNKNOWN", "?", counts=False)]
+    await ledger.settle(batch, Answer((Unknown(key, "reset"),)), unknown, ME)
+    batch = await take(ledger, lead)
+    await settle(ledger, batch, Written(key, "00QNEW", created=False, owner_stands="005OLD"), owners={key: "005OLD"})
+    (record,) = (await take(ledger, lead)).records
+    assert (record.owner, record.owner_known, record.reread) == ("ann", "005OLD", False)
+
+
+async def test_a_retry_of_an_old_assignment_looks_first(ledger, rows):
+    """It was sent before, perhaps it was written, and somebody may have taken the person since."""
+    lead = await rows.new()
+    batch = await take(ledger, lead)
+    later = [RetryAt(lead, 0, "UNABLE_TO_LOCK_ROW", "?", counts=True)]
+    await ledger.settle(batch, Answer((Later(batch.records[0].key, None, "record", "LOCK", "?"),)), later, ME)
+    batch = await take(ledger, lead)
+    assert not batch.records[0].reread
+    await ledger.settle(batch, Answer((Later(batch.records[0].key, None, "record", "LOCK", "?"),)), later, ME)
+    await rows.connection.execute(f"update change set owner_at = {LONG_AGO}")
     (record,) = (await take(ledger, lead)).records
     assert record.reread
 

@@ -181,6 +181,25 @@ async def test_a_record_that_may_have_been_made_is_read_by_our_key(org, crm):
     assert answer.calls == 2
 
 
+async def test_nothing_goes_back_on_a_record_whose_making_was_not_answered(org, crm):
+    """The lead says other things since. An opt-out stays, a stage stays, a person's words stay; ours follow."""
+    stages = {"field": "stage", "mode": "forward", "order": STAGES}
+    modes = {"HasOptedOutOfEmail": {"field": "opt_out", "mode": "never_unset"}, "Status": stages}
+    destination = crm(map=MAP | modes)
+    org.faults({"kind": "reset_after", "on": "write", "nth": [1]})
+    told = {"email": "lead1@acme.com", "last_name": "Li", "city": "Bonn", "title": "CEO"}
+    out = outgoing(1, fields={**told, "opt_out": True, "stage": STAGES[1]})
+    first = await write(destination, out)
+    org.post("/edit", {"object": "Lead", "email": "lead1@acme.com", "fields": {"City": "Ulm"}, "by": "Zoe"})
+    newer = {**told, "city": "Kiel", "title": "CTO", "opt_out": False, "stage": STAGES[0]}
+    answer = await write(
+        destination, replace(out, fields=newer, attempt=2, reread=True, confirmed=first.records["ft-1"])
+    )
+    (row,) = records(org).values()
+    assert (row["City"], row["HasOptedOutOfEmail"], row["Status"], row["Title"]) == ("Ulm", True, STAGES[1], "CTO")
+    assert isinstance(answer.outcomes[0], Written)
+
+
 async def test_what_we_own_ourselves_is_given_to_the_rep(org, crm):
     """Records that the integration made otherwise are its own user's."""
     (there,) = org.post("/seed", {"leads": [{"LastName": "x", "Company": "y", "Email": "lead1@acme.com"}]})["leads"]

@@ -50,7 +50,7 @@ class Finder:
         for out in records:
             row = next((row for row in rows if self._is(row, out)), None)
             if row is not None and row.get("IsConverted") is not True:
-                found[out.key] = self._there(row, same=out.record_id is not None)
+                found[out.key] = self._there(row, same=True)
         return found
 
     async def moved(self, run: Run, records: Sequence[tuple[Outgoing, str]]) -> dict[str, There]:

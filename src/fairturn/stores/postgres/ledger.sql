@@ -89,19 +89,27 @@ for update of c skip locked
 -- A statement of its own, after the claim: route writes a lead's fields and its change's version in one transaction, and
 -- only a snapshot younger than the lock shows both as they belong together.
 with picked as materialized (
-    select c.lead_id, c.version, c.attempts, c.record_id, c.record_type, c.record, c.found, c.owner as owner_known, c.refused,
+    select c.lead_id, c.version, c.attempts, c.record_id, c.record_type, coalesce(c.record, lost.record) as record, c.found, c.owner as owner_known, c.refused,
            c.first_event_at, c.first_try_at, c.owner_version > c.owner_confirmed as owner_due,
            case when c.record_id is not null
                 then c.found_at is null or c.found_at < clock_timestamp() - make_interval(secs => $6)
-                -- It was sent before, and perhaps written: it may have an owner by now who is not ours.
-                else c.owner_version > c.owner_confirmed and c.sent_version is not null
-                     and coalesce(c.owner_at < clock_timestamp() - make_interval(secs => $6), true) end as reread,
+                -- It was sent before, and perhaps written: then it is a record of which no field may go back, and it may
+                -- have an owner by now who is not ours.
+                else lost.lead_id is not null
+                     or c.owner_version > c.owner_confirmed and c.sent_version is not null
+                        and coalesce(c.owner_at < clock_timestamp() - make_interval(secs => $6), true) end as reread,
            c.external_key as key, l.fields, l.status, l.rep_id, l.pool_id, l.rule_id, l.reason, l.created_at,
            l.park ->> $1 as park, l.mode, r.account
     from change c
     join lead l on l.id = c.lead_id
     left join account a on a.id = l.account_id
     cross join lateral (select case when a.merged_into is null then a.id else account_root(a.id) end as account) r
+    left join lateral (
+        -- As it was sent when nobody could tell whether it arrived.
+        select w.lead_id, w.record from write w
+        where w.lead_id = c.lead_id and w.destination_id = $1 and w.outcome = 'unknown'
+        order by w.batch_id desc limit 1
+    ) lost on c.record_id is null and c.sent_version is not null
     where c.destination_id = $1 and c.lead_id = any($3::bigint[]) and c.state = 'pending'
       and c.due_at <= clock_timestamp() and (r.account is null or r.account <> all($5::bigint[]))
       and not exists (select from change f join lead fl on fl.id = f.lead_id
@@ -153,11 +161,11 @@ join change c on c.lead_id = n.lead_id and c.destination_id = $1 and c.batch_id 
 -- A verdict counts for the version that was sent. Version and owner_version may have moved on meanwhile; a newer owner
 -- stays due, because owner_confirmed stops at what was sent. An owner is due once more, as a version of its own, where a
 -- record was made anew without one, and where somebody else's was found ($3 seconds or less after ours was decided: then
--- ours is the newer decision, and only what we knew of theirs was old. Of a record that we never read we knew nothing:
--- its owner was there first).
+-- ours is the newer decision, and only what we knew of theirs was old. Of a record that we never read, and did not make,
+-- we knew nothing: its owner was there first).
 with v as (
     select v.*, c.version > c.sent_version as moved, c.version + 1 as next, w.oldest_event_at,
-           v.ownerless or (v.stands and c.owner is not null
+           v.ownerless or (v.stands and (c.owner is not null or c.record_id is null)
                            and coalesce(c.owner_at >= b.taken_at - make_interval(secs => $3), false)) as again
     from unnest($4::bigint[], $5::text[], $6::float8[], $7::boolean[], $8::text[], $9::text[], $10::text[], $11::text[],
                 $12::boolean[], $13::boolean[], $14::boolean[], $15::text[], $16::text[], $17::text[], $18::text[],
@@ -223,7 +231,8 @@ update write w
 set outcome = n.outcome, code = n.code, message = n.message, record_id = nullif(n.record_id, ''), created = n.created,
     owner = n.owner, record = n.record::jsonb, answered_at = clock_timestamp(), without = n.without::jsonb,
     -- Ours follows at once where it is the newer decision (see settle).
-    owner_stands = case when c.owner is not null and c.owner_at >= b.taken_at - make_interval(secs => $2) then null
+    owner_stands = case when (c.owner is not null or c.record_id is null)
+                             and c.owner_at >= b.taken_at - make_interval(secs => $2) then null
                         else n.stands end
 from n, batch b, change c
 where w.batch_id = $1 and w.lead_id = n.lead_id and b.id = w.batch_id
