@@ -135,7 +135,7 @@ class Outgoing:
     account: int | None
     account_key: str | None  # e.g. the registrable domain, the account's key in the CRM
     oldest_event_at: datetime
-    # the record as the CRM last confirmed it; without a record id: as it was sent when nobody could tell what came of it
+    # the record as the CRM last confirmed it; without a record id: as it was sent when nobody knew what came of it
     confirmed: Mapping[str, object] | None
     shadow: bool = False
     first_try_at: datetime | None = None  # of the attempts since the last success
