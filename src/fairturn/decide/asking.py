@@ -51,7 +51,7 @@ def named(settings: Settings, values: Mapping[str, FieldValue]) -> dict[str, Per
     text = text.strip()
     if is_record_id(text) and text[:3] in OBJECTS:
         vendor, record, kind = "salesforce", long_form(text), OBJECTS[text[:3]]
-    elif text.isascii() and text.isdigit() and len(text) <= 20:
+    elif text.isascii() and text.isdigit() and len(text) <= 18:  # beyond it may be no number that HubSpot can read
         vendor, record, kind = "hubspot", text, "contacts"
     else:
         return {}

@@ -6,6 +6,7 @@ https://developers.hubspot.com/docs/api-reference/crm-contacts-v3/guide
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
@@ -20,6 +21,7 @@ from fairturn.errors import DestinationError, LoginRefused, WrongOrg
 from fairturn.model import Later, Unknown
 
 LIMITED: Final = (429, 477)
+ID: Final = re.compile(r"[0-9]{1,19}", re.ASCII)
 SPARE: Final = 28  # further requests to find addresses that HubSpot cannot read: 2 for each halving of a hundred
 
 
@@ -111,10 +113,16 @@ async def asked(
 
 def contact_of(entry: Mapping[str, Any]) -> Contact | None:
     found, properties = entry.get("id"), entry.get("properties")
-    if not isinstance(found, str | int) or not isinstance(properties, dict) or entry.get("archived") is True:
+    if not isinstance(properties, dict) or entry.get("archived") is True:
         return None
-    values = {str(name): None if value is None else str(value) for name, value in properties.items()}
+    if not isinstance(found, str | int) or not ID.fullmatch(str(found)):
+        return None
+    values = {name: value if value is None else str(value) for name, value in properties.items() if _is_text(value)}
     return Contact(str(found), values)
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str | int | float | None)
 
 
 def _entries(value: Any) -> list[dict[str, Any]]:

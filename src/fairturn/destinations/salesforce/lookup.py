@@ -10,7 +10,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
+from types import NoneType
 from typing import Any, Final
 
 import structlog
@@ -20,6 +21,7 @@ from fairturn.destinations.salesforce.decode import Problem
 from fairturn.destinations.salesforce.describe import Shapes
 from fairturn.destinations.salesforce.directory import Directory, full
 from fairturn.destinations.salesforce.encode import Encoder
+from fairturn.destinations.salesforce.ids import answered_id
 from fairturn.destinations.salesforce.objects import CONTACT, LEAD
 from fairturn.destinations.salesforce.soql import among, chunks, missing_column, select
 from fairturn.destinations.salesforce.wire import Run, Wire
@@ -36,6 +38,8 @@ BASE: Final[Mapping[str, tuple[str, ...]]] = {
 }
 CLOSED: Final = 600.0  # seconds until an object that we may not see is asked for again
 TRIES: Final = 4  # of one look-up, as it learns what the org does not have
+
+SCALAR: Final = (str, int, float, NoneType)  # what a field that we write can hold; bool is an int
 
 Row = dict[str, Any]
 
@@ -75,7 +79,8 @@ class Reader:
         found = [(row, str(row.get("Email") or "").casefold()) for row in rows]
         found = [(row, by_email[email]) for row, email in found if email in by_email]
         found += await self._converted(run, found)
-        owners = await self._directory.owners(run, (str(row["OwnerId"]) for row, _ in found if row.get("OwnerId")))
+        owned = [str(row["OwnerId"]) for row, _ in found if answered_id(row.get("OwnerId"))]
+        owners = await self._directory.owners(run, owned)
         people = tuple(self.person(row, email, owners) for row, email in found)
         return people, self._absent(companies, rows)
 
@@ -108,7 +113,7 @@ class Reader:
                     if await self._learn(run, question, answer):
                         again.append(question)
                 else:
-                    rows += [row | {"type": question.sobject} for row in answer]
+                    rows += [row | {"type": question.sobject} for row in answer if answered_id(row.get("Id"))]
             left = again
         raise DestinationError(f"Destination {self._name} does not show the fields that its mapping writes")
 
@@ -132,7 +137,8 @@ class Reader:
         """The record's own values of the fields that we write, under the names by which we write them."""
         names = (self._encoder.external_id, *self._columns(str(row["type"])))
         there = {name.lower(): value for name, value in row.items()}
-        return {name: there[name.lower()] for name in names if name.lower() in there}
+        values = {name: there[name.lower()] for name in names if name.lower() in there}
+        return {name: value for name, value in values.items() if isinstance(value, SCALAR)}
 
     async def _converted(self, run: Run, found: Sequence[tuple[Row, str]]) -> list[tuple[Row, str]]:
         """Contacts of converted Leads that have another address than their Lead."""
@@ -197,6 +203,7 @@ def value_of(row: Row, name: str) -> object:
 def moment(text: object) -> datetime | None:
     """2026-03-02T10:00:00.000+0000"""
     try:
-        return datetime.fromisoformat(str(text)) if text else None
+        found = datetime.fromisoformat(str(text)) if text else None
     except ValueError:
         return None
+    return found if found is None or found.tzinfo else found.replace(tzinfo=UTC)

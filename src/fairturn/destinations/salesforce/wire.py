@@ -23,6 +23,7 @@ from fairturn.errors import DestinationError, WrongOrg
 
 LIMIT: Final = "REQUEST_LIMIT_EXCEEDED"
 QUERIES: Final = 5  # query-like subrequests of one Composite
+PAGES: Final = 50  # of one question, of 2,000 records each
 # Absent means TRUE: the org's assignment rules would replace the owner that we send.
 NO_RULES: Final[Mapping[str, str]] = {"Sforce-Auto-Assign": "FALSE"}
 # Duplicate rules that allow a record all the same let it pass; those that block it still refuse it.
@@ -122,7 +123,7 @@ class Wire:
 
     async def _pages(self, run: Run, reply: Reply) -> list[dict[str, Any]] | Problem:
         rows: list[dict[str, Any]] = []
-        while True:
+        for _ in range(PAGES):
             body = parsed(reply.body)
             if reply.status != 200 or not isinstance(body, dict) or not isinstance(body.get("records"), list):
                 return self._refusal(reply, body)
@@ -133,6 +134,7 @@ class Wire:
             if not further.startswith("/services/data/"):
                 raise DestinationError(f"Destination {self._name} names a next page that is not its own")
             reply = await self.send(run, Part("GET", further))
+        raise DestinationError(f"Destination {self._name} has no end of records for a question; nobody has so many")
 
     def _refusal(self, reply: Reply, body: Any) -> Problem:
         """400s are about the question; anything else is an outage, or our access as a whole."""

@@ -11,7 +11,7 @@ from fairturn.model import Existing, Owner, Person
 
 def person_json(person: Person) -> dict[str, object]:
     owner = person.owner
-    return {
+    row = {
         "record_id": person.record_id,
         "object_type": person.object_type,
         "email": person.email,
@@ -21,16 +21,17 @@ def person_json(person: Person) -> dict[str, object]:
             "id": owner.id,
             "kind": owner.kind,
             "active": owner.active,
-            "name": storable(owner.name),
-            "email": storable(owner.email),
+            "name": owner.name,
+            "email": owner.email,
         },
         "created_at": person.created_at,
-        "status": storable(person.status),
+        "status": person.status,
         "converted": person.converted,
         "converted_to": person.converted_to,
         "key": person.key,
-        "values": {name: storable(value) for name, value in person.values.items()},
+        "values": person.values,
     }
+    return {name: storable(value) for name, value in row.items()}
 
 
 def storable(value: object) -> object:
@@ -38,7 +39,7 @@ def storable(value: object) -> object:
     if isinstance(value, str):
         return value.replace("\0", "\ufffd").encode("utf-8", "replace").decode("utf-8")
     if isinstance(value, Mapping):
-        return {str(name): storable(one) for name, one in value.items()}
+        return {str(storable(str(name))): storable(one) for name, one in value.items()}
     if isinstance(value, list | tuple):
         return [storable(one) for one in value]
     return value

@@ -89,7 +89,7 @@ class PostgresQuestions:
                 [person.record_id for person in found.values()],
                 [person.object_type for person in found.values()],
                 [storable(person.values) for person in found.values()],
-                [person.owner.id if person.owner else None for person in found.values()],
+                [storable(person.owner.id) if person.owner else None for person in found.values()],
                 True,
             )
             kept = [lead for lead in found if choices[lead].keeps is not None]
