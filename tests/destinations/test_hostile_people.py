@@ -35,9 +35,10 @@ def org(page):
 
 async def test_records_without_an_id_and_values_that_no_field_holds_are_passed_over():
     odd = {"Email": "A@acme.com", "OwnerId": {"x": 1}, "CreatedDate": "2026-03-02T10:00:00", "IsConverted": "yes"}
+    odd_ids: list[object] = [None, "", 7, [], "' OR Id != '", "00Q"]
     rows = [
         {**odd, "Id": LEAD, "City": {"deep": [1]}, "Fairturn_Id__c": "x\0\ud800".encode("utf-8", "replace").decode()},
-        *({**odd, "Id": other} for other in (None, "", 7, [], "' OR Id != '", "00Q")),
+        *({**odd, "Id": other} for other in odd_ids),
     ]
 
     def page(url):
