@@ -118,6 +118,7 @@ class LeadWrite:
     settled: Mapping[str, str] = field(default_factory=dict)  # destination asked -> what came of it, in words
     adopt: Mapping[str, Person] = field(default_factory=dict)  # destination -> the record there that is written
     oldest_event_at: datetime | None = None  # of the events merged now
+    waited: bool = False  # until now, so that none of its events was written
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,6 +55,19 @@ async def test_whoever_is_not_there_is_assigned_and_made(open_asked: Any) -> Non
     assert (row["asked"], row["found"]) == (3, 0)
 
 
+async def test_the_wait_for_the_answer_counts_as_waiting(open_asked: Any) -> None:
+    """A change is as old as its lead's first event, so that nobody waits for company once more (and is measured so)."""
+    a = await open_asked()
+    await a.world.route({"email": "new@gmail.com"})
+    await a.world.route({"email": "new@gmail.com", "title": "CTO"})
+    await a.answered()
+    assert await a.world.value("select count(*) from event") == 2
+    assert await a.world.value("select first_event_at = (select min(received_at) from event) from change")
+    await a.whole.deliver()
+    await a.world.route({"email": "new@gmail.com", "title": "CEO"})
+    assert await a.world.value("select first_event_at = (select max(received_at) from event) from change")
+
+
 async def test_an_active_owner_keeps_the_lead_and_a_queue_does_not(open_asked: Any) -> None:
     """One of ours keeps it in the pool's book, somebody else outside it; queue, inactive and nobody's are assigned."""
     a = await open_asked()

@@ -265,4 +265,5 @@ def _written(draft: Draft) -> LeadWrite:
         settled=draft.settled,
         adopt=draft.adopt if draft.told else {},
         oldest_event_at=draft.oldest,
+        waited=draft.before is not None and draft.before.status == "waiting",
     )

@@ -201,6 +201,7 @@ async def _changes(c: Connection, sql: SimpleNamespace, routed: Routed) -> None:
             [w.lead.priority for w in due],
             [w.oldest_event_at for w in due],
             sorted(routed.destinations),
+            [w.waited for w in due],
         )
         await c.execute(sql.notify, "fairturn_change")
 

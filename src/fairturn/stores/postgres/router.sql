@@ -243,13 +243,16 @@ where p.id = n.id
 -- name: changes
 -- In flight: touch the version only; settle alone changes the state. One that failed stays failed until a person retries
 -- it, or until the lead itself changes, which is a new chance. A destination that is new to the lead hears of its owner
--- with whatever comes first: an update alone would leave the record to the integration's own user.
+-- with whatever comes first: an update alone would leave the record to the integration's own user. Of a lead that waited
+-- nothing was written so far: its change is as old as its first event, and keeps company no longer than that.
 insert into change (lead_id, destination_id, state, version, owner_version, owner_at, account_id, priority,
                     first_event_at)
 select n.lead_id, d.id, 'pending', 1, o.due::integer, case when o.due then clock_timestamp() end,
-       n.account_id, n.priority, coalesce(n.oldest, clock_timestamp())
-from unnest($1::bigint[], $2::boolean[], $3::bigint[], $4::text[], $5::timestamptz[])
-     as n (lead_id, owner, account_id, priority, oldest)
+       n.account_id, n.priority, coalesce(
+           case when n.waited then (select min(e.received_at) from event e where e.lead_id = n.lead_id) end,
+           n.oldest, clock_timestamp())
+from unnest($1::bigint[], $2::boolean[], $3::bigint[], $4::text[], $5::timestamptz[], $7::boolean[])
+     as n (lead_id, owner, account_id, priority, oldest, waited)
 cross join unnest($6::text[]) as d (id)
 cross join lateral (
     select n.owner or not exists (
