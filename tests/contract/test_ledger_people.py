@@ -142,6 +142,10 @@ async def test_what_the_crm_refused_is_not_looked_for_and_what_may_have_been_mad
     unknown = [RetryAt(lead, 0, "UNKNOWN", "?", counts=False)]
     await ledger.settle(batch, Answer((Unknown(key, "reset"),), records=sent), unknown, ME)
     batch = await take(ledger, lead)
+    assert (batch.records[0].reread, batch.records[0].confirmed) == (False, sent[key])  # the same again does no harm
+    await ledger.settle(batch, Answer((Unknown(key, "reset"),), records=sent), unknown, ME)
+    await rows.changed(lead)
+    batch = await take(ledger, lead)
     assert (batch.records[0].reread, batch.records[0].confirmed) == (True, sent[key])
     await settle(ledger, batch, Written(key, "00QNEW", created=True), records=sent)
     await rows.changed(lead)

@@ -93,9 +93,9 @@ with picked as materialized (
            c.first_event_at, c.first_try_at, c.owner_version > c.owner_confirmed as owner_due,
            case when c.record_id is not null
                 then c.found_at is null or c.found_at < clock_timestamp() - make_interval(secs => $6)
-                -- It was sent before, and perhaps written: then it is a record of which no field may go back, and it may
-                -- have an owner by now who is not ours.
-                else lost.lead_id is not null
+                -- It was sent before, and perhaps written. Said once more it does no harm; saying something else, it may
+                -- let a field go back. And it may have an owner by now who is not ours.
+                else coalesce(lost.version < c.version, false)
                      or c.owner_version > c.owner_confirmed and c.sent_version is not null
                         and coalesce(c.owner_at < clock_timestamp() - make_interval(secs => $6), true) end as reread,
            c.external_key as key, l.fields, l.status, l.rep_id, l.pool_id, l.rule_id, l.reason, l.created_at,
@@ -106,9 +106,10 @@ with picked as materialized (
     cross join lateral (select case when a.merged_into is null then a.id else account_root(a.id) end as account) r
     left join lateral (
         -- As it was sent when nobody could tell whether it arrived.
-        select w.lead_id, w.record from write w
+        select min(w.version) as version,
+               (array_agg(w.record order by w.batch_id desc) filter (where w.record is not null))[1] as record
+        from write w
         where w.lead_id = c.lead_id and w.destination_id = $1 and w.outcome = 'unknown'
-        order by w.batch_id desc limit 1
     ) lost on c.record_id is null and c.sent_version is not null
     where c.destination_id = $1 and c.lead_id = any($3::bigint[]) and c.state = 'pending'
       and c.due_at <= clock_timestamp() and (r.account is null or r.account <> all($5::bigint[]))
