@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -45,15 +46,41 @@ def test_sixty_leads_in_six_seconds(tmp_path):
     said, complaint = demo.communicate(timeout=150)
     assert demo.returncode == 0, said + complaint
     found = json.loads(out.read_text())
-    wanted = {"leads": 60, "events": 180, "assigned": 60, "in_crm": 60, "lost": 0, "duplicated": 0, "failed": 0,
-              "failed_calls": 0, "calls_one_per_event": 180}  # fmt: skip
-    assert {name: found[name] for name in wanted} == wanted
-    assert 0 < found["api_calls"]["salesforce"] <= 10
-    assert sum(sum(pool["counts"].values()) for pool in found["pools"].values()) == 60
-    assert all(pool["max_deviation"] < 1 for pool in found["pools"].values())
+    check(found, "salesforce", leads=60)
+    assert found["api_calls"]["salesforce"] - found["reads"] <= 10
+    assert found["reads"] <= 10
     assert "In the CRM: 60, lost 0, twice 0." in said
     assert "\x1b" not in said
     assert not left_behind(tmp_path)
+
+
+def test_twenty_leads_in_two_seconds_into_hubspot(tmp_path):
+    out = tmp_path / "out.json"
+    options = ("--leads", "20", "--seconds", "2", "--crm-seconds", "0.1", "--exit", "--json", str(out))
+    demo = start(tmp_path, "--crm", "hubspot", *options)
+    said, complaint = demo.communicate(timeout=150)
+    assert demo.returncode == 0, said + complaint
+    check(json.loads(out.read_text()), "hubspot", leads=20)
+    assert "contacts of a rep" in said
+    assert not left_behind(tmp_path)
+
+
+def check(found: dict[str, Any], crm: str, leads: int) -> None:
+    wanted = {"leads": leads, "events": 3 * leads, "in_crm": leads, "lost": 0, "duplicated": 0, "failed": 0,
+              "held": 0, "parked": 0, "failed_calls": 0, "calls_one_per_event": 3 * leads}  # fmt: skip
+    assert {name: found[name] for name in wanted} == wanted
+    there = found["there"]
+    assert there["people"] == leads / 5
+    assert there["owners_kept"] == sum(there["kinds"][kind] for kind in ("rep", "colleague", "elsewhere", "customer"))
+    assert there["assigned"] == there["people"] - there["owners_kept"]
+    assert (there["owners_taken"], there["new_records"], there["written_over"]) == (0, 0, 0)
+    # Everybody has an owner: a rep, or whoever had them and is none.
+    assert found["owned"] == sum(there["kinds"][kind] for kind in ("colleague", "customer"))
+    assert found["assigned"] == leads - found["owned"]
+    assert sum(sum(pool["counts"].values()) for pool in found["pools"].values()) == found["assigned"]
+    assert sum(pool["kept"]["crm"] for pool in found["pools"].values()) == there["owners_kept"] - found["owned"]
+    assert all(pool["max_deviation"] < 1 for pool in found["pools"].values())
+    assert 0 < found["reads"] < found["api_calls"][crm]
 
 
 def test_ctrl_c_in_the_middle_ends_it_and_leaves_nothing(tmp_path):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, BinaryIO
+from typing import TYPE_CHECKING, Annotated, BinaryIO, Literal
 
 import typer
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
@@ -16,6 +16,7 @@ from fairturn.cli.running import NO, refusals, refuse
 if TYPE_CHECKING:
     from fairturn.assemble.demo.run import Moment, Result
 
+Crm = Literal["salesforce", "hubspot"]
 INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 STOPPING = "Stopping, and removing what was started ..."
 QUIET = 10.0  # per cent of the events between two lines in a pipe
@@ -28,22 +29,24 @@ def command(
     events: Annotated[int, typer.Option(min=1, max=20, help="Of each lead: a form, enrichment, then scores.")] = 3,
     crm_seconds: Annotated[float, typer.Option(min=0, max=60, help="What each request costs in the CRM.")] = 0.5,
     record_ms: Annotated[float, typer.Option(min=0, max=1000, help="And each record in it, in milliseconds.")] = 10,
+    crm: Annotated[Crm, typer.Option(help="Which CRM is simulated.")] = "salesforce",
     seed: Annotated[int, typer.Option(min=0, help="Another burst of the same kind.")] = 8,
     leave: Annotated[bool, typer.Option("--exit", help="End after the summary instead of staying up.")] = False,
     file: Annotated[
         Path | None, typer.Option("--json", metavar="F", help="Write the numbers there, for scripts.")
     ] = None,
 ) -> None:
-    """See it all at work: a burst of real webhooks, fair turns, and batched writes into a simulated Salesforce.
+    """See it all at work: a burst of real webhooks, fair turns, and batched writes into a simulated CRM.
 
-    It starts a PostgreSQL, Fairturn and the simulator in a temporary folder, and removes them at the end. Exit code 1
-    if a lead was lost, written twice, or a rep was ever a whole lead away from their share.
+    A fifth of the people are in the CRM already. It starts a PostgreSQL, Fairturn and the simulator in a temporary
+    folder, and removes them at the end. Exit code 1 if a lead was lost or written twice, an owner was taken from
+    somebody, or a rep was ever a whole lead away from their share.
     """
     from fairturn.assemble.demo.run import Options, demo
 
     if file is not None:
         _open(file).close()  # a run of a minute must not end in a path that was mistyped
-    options = Options(leads, seconds, events, crm_seconds, record_ms, seed)
+    options = Options(leads, seconds, events, crm_seconds, record_ms, seed, crm)
 
     def show(found: Result) -> None:
         stop_bar()
@@ -120,7 +123,7 @@ class _Lines:
     def tell(self, moment: Moment) -> None:
         share = 100 * moment.arrived / max(1, moment.events)
         if moment.phase == "starting" and self._phase != moment.phase:
-            paper.say("Starting PostgreSQL, Fairturn and a simulated Salesforce ...")
+            paper.say("Starting PostgreSQL, Fairturn and a simulated CRM ...")
         elif moment.phase == "burst" and share - self._said >= QUIET:
             self._said = share
             paper.say(counts(moment))
@@ -134,6 +137,6 @@ class _Lines:
 def counts(moment: Moment) -> str:
     failed = f", failed {moment.failed:,}" if moment.failed else ""
     return (
-        f"{moment.arrived:,} events in, {moment.assigned:,} assigned, {moment.in_crm:,} in CRM, "
+        f"{moment.arrived:,} events in, {moment.placed:,} with an owner, {moment.in_crm:,} in CRM, "
         f"{moment.waiting:,} waiting{failed}"
     )

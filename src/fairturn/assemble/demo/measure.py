@@ -9,11 +9,13 @@ from typing import Any, Final
 
 import httpx2
 
+from fairturn.assemble.demo.crm import Crm, Held
 from fairturn.assemble.demo.scenario import Person
-from fairturn.assemble.demo.settings import REPS
+from fairturn.assemble.demo.staff import REPS
+from fairturn.assemble.demo.there import There
 
 PAGE: Final = 2000
-TITLE, SCORE = "Title", "Score__c"
+Records = Mapping[str, Sequence[Held]]  # e-mail, lower case -> the records that have it
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,10 +23,12 @@ class Evidence:
     """What the simulated CRM holds and saw."""
 
     people: Mapping[str, Sequence[str]]  # e-mail, lower case -> ids of the live people who have it
-    leads: Mapping[str, Mapping[str, Any]]  # e-mail, lower case -> the record as it is now
+    records: Records  # as they are now
     duplicated: int  # people beyond one per e-mail
     repeats: int  # versions sent again after their answer was received
+    taken: int  # owners changed who were active
     data_calls: int  # without those of the token endpoint
+    reads: int  # of them: questions who is there, and what the org is
     failed_calls: int
     rows: int  # records created or updated
     peak: int  # requests at once
@@ -37,7 +41,8 @@ class PoolSummary:
     counts: Mapping[str, int]  # rep -> leads that are theirs
     max_deviation: float
     credit: Mapping[str, int]
-    kept: int = 0  # leads that went to the rep who has their company
+    company: int = 0  # leads that went to the rep who has their company
+    known: int = 0  # leads that stayed with the rep who has them in the CRM
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,23 +52,26 @@ class Summary:
     assigned: int
     held: int
     parked: int
+    owned: int  # that stay with somebody who is no rep; with assigned, held and parked, these are all leads
     in_crm: int
     failed: int
     lost: int  # leads that are not in the CRM, or whose record lacks what one of their events said
     duplicated: int
     seconds_to_crm: Mapping[str, float]  # p50, p95, p99
     api_calls: Mapping[str, int]
+    reads: int  # of the calls
     writes_per_lead: float
     calls_one_per_event: int
     failed_calls: int
     pools: Mapping[str, PoolSummary]
+    there: There
     audited: bool  # every turn recomputed is the one that was made
     missing: tuple[str, ...] = field(default=())  # some of the lost: whom to ask `fairturn why` about
 
     @property
     def ok(self) -> bool:
         fair = self.audited and all(pool.max_deviation < 1 for pool in self.pools.values())
-        return fair and not self.lost and not self.duplicated
+        return fair and self.there.ok and not self.lost and not self.duplicated
 
     def as_json(self) -> dict[str, object]:
         return {
@@ -72,12 +80,14 @@ class Summary:
             "assigned": self.assigned,
             "held": self.held,
             "parked": self.parked,
+            "owned": self.owned,
             "in_crm": self.in_crm,
             "failed": self.failed,
             "lost": self.lost,
             "duplicated": self.duplicated,
             "seconds_to_crm": dict(self.seconds_to_crm),
             "api_calls": dict(self.api_calls),
+            "reads": self.reads,
             "writes_per_lead": self.writes_per_lead,
             "calls_one_per_event": self.calls_one_per_event,
             "failed_calls": self.failed_calls,
@@ -86,49 +96,71 @@ class Summary:
                     "counts": dict(pool.counts),
                     "max_deviation": pool.max_deviation,
                     "credit": dict(pool.credit),
+                    "kept": {"company": pool.company, "crm": pool.known},
                 }
                 for name, pool in self.pools.items()
             },
+            "there": self.there.as_json(),
         }
 
 
-async def org(control: str) -> str:
-    """The org's id, for the settings to pin."""
-    async with httpx2.AsyncClient(trust_env=False, timeout=10) as client:
-        answer = await client.get(f"{control}/summary")
-        answer.raise_for_status()
-        return str(answer.json()["org"])
+class Simulated:
+    """The simulator's control endpoints. Raises httpx2.HTTPError."""
+
+    def __init__(self, crm: Crm, control: str) -> None:
+        self._crm = crm
+        self._control = control
+
+    async def org(self) -> str:
+        """Its id, for the settings to pin."""
+        async with self._client() as client:
+            return str((await _get(client, "/summary"))[self._crm.org])
+
+    async def records(self) -> Records:
+        """Everybody's, page by page."""
+        found: dict[str, list[Held]] = {}
+        async with self._client() as client:
+            for name in self._crm.objects:
+                after, total = 0, 1
+                while after < total:
+                    page = await _get(client, f"/records/{name}", after=after, limit=PAGE)
+                    for held in (one for row in page["records"] if (one := self._crm.held(row)) is not None):
+                        for email in held.emails:
+                            found.setdefault(email, []).append(held)
+                    after, total = page["next"], page["total"]
+        return found
+
+    async def evidence(self) -> Evidence:
+        records = await self.records()
+        async with self._client() as client:
+            summary = await _get(client, "/summary")
+            people = await _get(client, "/people")
+            bad = seen = 0
+            while found := (page := await _get(client, "/requests", after=seen, limit=PAGE))["requests"]:
+                bad += sum(is_bad(call) for call in found if call["kind"] in {"read", "write"})
+                seen = page["next"]
+        return _evidence(summary, people["people"], records, bad)
+
+    def _client(self) -> httpx2.AsyncClient:
+        return httpx2.AsyncClient(base_url=self._control, trust_env=False, timeout=60)
 
 
-async def evidence(control: str) -> Evidence:
-    """All of it, page by page."""
-    async with httpx2.AsyncClient(trust_env=False, timeout=60) as client:
+async def _get(client: httpx2.AsyncClient, path: str, **query: object) -> dict[str, Any]:
+    answer = await client.get(path, params={name: str(value) for name, value in query.items()})
+    answer.raise_for_status()
+    found: dict[str, Any] = answer.json()
+    return found
 
-        async def get(path: str, **query: object) -> dict[str, Any]:
-            answer = await client.get(f"{control}{path}", params={name: str(value) for name, value in query.items()})
-            answer.raise_for_status()
-            found: dict[str, Any] = answer.json()
-            return found
 
-        summary = await get("/summary")
-        people = await get("/people")
-        leads: dict[str, Mapping[str, Any]] = {}
-        after, total = 0, 1
-        while after < total:
-            page = await get("/records/Lead", after=after, limit=PAGE)
-            leads |= {str(row.get("Email")).casefold(): row for row in page["records"] if not row["_deleted"]}
-            after, total = page["next"], page["total"]
-        bad = 0
-        seen = 0
-        while found := (page := await get("/requests", after=seen, limit=PAGE))["requests"]:
-            bad += sum(is_bad(call) for call in found if call["kind"] in {"read", "write"})
-            seen = page["next"]
+def _evidence(summary: Mapping[str, Any], people: Mapping[str, Sequence[str]], records: Records, bad: int) -> Evidence:
     return Evidence(
-        people=people["people"],
-        leads=leads,
+        people=people,
+        records=records,
         duplicated=summary["duplicated"],
         repeats=summary["repeats"],
+        taken=summary["owners"]["taken_by_api"],
         data_calls=summary["data_requests"],
+        reads=summary["read_requests"],
         failed_calls=bad,
         rows=summary["rows"]["created"] + summary["rows"]["updated"],
         peak=summary["peak_concurrent"],
@@ -146,14 +178,16 @@ def is_bad(call: Mapping[str, Any]) -> bool:
 
 def lost(people: Iterable[Person], found: Evidence) -> tuple[str, ...]:
     """E-mails of those who are not in the CRM, or not with all that their events told."""
-    return tuple(person.email for person in people if not complete(person, found.leads.get(person.email)))
+    return tuple(
+        person.email
+        for person in people
+        if not any(complete(person, record) for record in found.records.get(person.email, ()))
+    )
 
 
-def complete(person: Person, record: Mapping[str, Any] | None) -> bool:
-    if record is None:
-        return False
-    title = person.title is None or record.get(TITLE) == person.title
-    return title and (person.score is None or record.get(SCORE) == person.score)
+def complete(person: Person, record: Held) -> bool:
+    title = person.title is None or record.title == person.title
+    return title and (person.score is None or record.score == person.score)
 
 
 def percentiles(seconds: Sequence[float]) -> dict[str, float]:
@@ -167,12 +201,13 @@ def percentiles(seconds: Sequence[float]) -> dict[str, float]:
 
 
 def pools(
-    owners: Mapping[str, Mapping[str, int]], kept: Mapping[str, int], audit: Mapping[str, Any]
+    owners: Mapping[str, Mapping[str, int]], kept: Mapping[str, tuple[int, int]], audit: Mapping[str, Any]
 ) -> dict[str, PoolSummary]:
+    """kept: pool -> leads that went to the rep who has their company, and to the rep who has them in the CRM."""
     nobody = {pool: {rep.id: 0 for rep in REPS if rep.pool == pool} for pool in audit["pools"]}
     return {
         name: PoolSummary(
-            nobody[name] | dict(owners.get(name, {})), entry["max_deviation"], entry["credit"], kept.get(name, 0)
+            nobody[name] | dict(owners.get(name, {})), entry["max_deviation"], entry["credit"], *kept.get(name, (0, 0))
         )
         for name, entry in sorted(audit["pools"].items())
     }

@@ -21,6 +21,7 @@ from typing import Any, Final
 import httpx2
 import orjson
 
+from fairturn.assemble.demo.crm import Crm
 from fairturn.assemble.places import HANDED_DOWN
 from fairturn.assemble.stopping import CHILD
 from fairturn.errors import FairturnError, StoreError
@@ -105,22 +106,23 @@ def require_simulator() -> None:
     """Raises DemoFailed where crmsim is not installed: it is a distribution of its own."""
     if importlib.util.find_spec("crmsim") is None:
         raise DemoFailed(
-            "The demo writes into a simulated Salesforce, and crmsim is not installed. In a checkout: make demo, or "
+            "The demo writes into a simulated CRM, and crmsim is not installed. In a checkout: make demo, or "
             "pip install ./sims"
         )
 
 
 @asynccontextmanager
 async def simulator(
-    place: Path, seed: Mapping[str, object], *, seconds: float, per_record: float, rng: int, keep: int
+    place: Path, crm: Crm, seed: Mapping[str, object], *, seconds: float, per_record: float, rng: int, keep: int
 ) -> AsyncIterator[Simulator]:
     """crmsim on a free port. `keep`: requests of which it keeps the evidence."""
-    org, secret = place / "org.json", (place / "crm.secret").read_text()
+    org = place / "org.json"
     org.write_bytes(orjson.dumps(seed))
-    command = [sys.executable, "-m", "crmsim", "serve", "--port", "0", "--seed-file", str(org), "--exit-with-parent",
-               "--latency", str(seconds), "--latency-per-record", str(per_record), "--rng-seed", str(rng),
-               "--client-id", (place / "crm.id").read_text(), "--evidence-requests", str(keep)]  # fmt: skip
-    env = {**os.environ, "CRMSIM_CLIENT_SECRET": secret}
+    own = {"port": 0, "seed-file": org, "latency": seconds, "latency-per-record": per_record}
+    about = [f"{crm.option}{name}={value}" for name, value in own.items()]
+    command = [sys.executable, "-m", "crmsim", "serve", "--exit-with-parent", "--rng-seed", str(rng),
+               "--evidence-requests", str(keep), *about]  # fmt: skip
+    env = {**os.environ, **{variable: (place / name).read_text() for name, variable in crm.secrets.items()}}
     async with started("crmsim", command, env, place / "crmsim.log", ready_line=True) as process:
         assert process.running.stdout is not None  # noqa: S101 - asked for with ready_line
         try:
@@ -128,7 +130,7 @@ async def simulator(
             ready: dict[str, Any] = orjson.loads(line)
         except (TimeoutError, orjson.JSONDecodeError):
             raise DemoFailed(f"crmsim did not start.{process.last_words()}") from None
-        yield Simulator(process, ready["salesforce"], ready["control"])
+        yield Simulator(process, ready[crm.name], ready[crm.controls])
 
 
 @asynccontextmanager

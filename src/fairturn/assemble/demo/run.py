@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
-from fairturn.assemble.demo import measure, processes, words
+from fairturn.assemble.demo import measure, processes, there, words
+from fairturn.assemble.demo.crm import Crm
 from fairturn.assemble.demo.processes import DemoFailed, Process, Simulator
 from fairturn.assemble.demo.scenario import Scenario, scenario
 from fairturn.assemble.demo.sending import Sent, send
-from fairturn.assemble.demo.settings import DESTINATION, SOURCES, org_seed, render
+from fairturn.assemble.demo.settings import CRMS, SOURCES, render
 from fairturn.assemble.stopping import stop_signal
 from fairturn.errors import StoreError
 from fairturn.stores.postgres import embedded
@@ -25,6 +26,7 @@ from fairturn.stores.postgres.progress import PostgresProgress, Standing
 LOOK: Final = 0.5  # seconds between two looks at how far it has come
 STALLED: Final = 60.0  # seconds without any progress after which the wait is given up
 SHOWN: Final = 5  # of the lost
+PLACED: Final = ("assigned", "owned", "parked")
 Phase = Literal["starting", "burst", "settling", "measuring", "stopping"]
 
 
@@ -36,6 +38,7 @@ class Options:
     crm_seconds: float = 0.5
     record_ms: float = 10.0
     seed: int = 8
+    crm: str = "salesforce"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +49,7 @@ class Moment:
     leads: int
     events: int
     arrived: int = 0  # events answered 2xx
-    assigned: int = 0
+    placed: int = 0  # leads whose owner is known
     in_crm: int = 0
     waiting: int = 0  # leads with something that the CRM does not know yet
     failed: int = 0
@@ -64,17 +67,19 @@ class _Parts:
     """Everything that runs."""
 
     options: Options
+    crm: Crm
     plan: Scenario
+    known: tuple[there.Known, ...]
     config: Path
     url: str
     secrets: dict[str, str]
-    crm: Simulator
+    simulator: Simulator
     server: Process
     progress: PostgresProgress
 
     def check(self) -> None:
         self.server.check()
-        self.crm.process.check()
+        self.simulator.process.check()
 
 
 def demo(
@@ -118,15 +123,18 @@ async def _until_stopped(
 
 @asynccontextmanager
 async def _parts(options: Options, tell: Callable[[Moment], None]) -> AsyncIterator[_Parts]:
+    crm = CRMS[options.crm]
     plan = scenario(options.leads, options.seconds, options.events, options.seed)
+    known = there.known(plan, options.seed)
     tell(Moment("starting", len(plan.people), plan.count("event")))
     async with AsyncExitStack() as stack:
         place = await stack.enter_async_context(processes.folder())
-        secrets = _secrets(place)
-        crm = await stack.enter_async_context(
+        secrets = _secrets(place, crm)
+        simulator = await stack.enter_async_context(
             processes.simulator(
                 place,
-                org_seed(plan.companies),
+                crm,
+                crm.seed(plan.companies, known),
                 seconds=options.crm_seconds,
                 per_record=options.record_ms / 1000,
                 rng=options.seed,
@@ -135,41 +143,41 @@ async def _parts(options: Options, tell: Callable[[Moment], None]) -> AsyncItera
         )
         port = processes.free_port()
         config, url = place / "fairturn.toml", f"http://127.0.0.1:{port}"
-        org = await measure.org(crm.control)
-        config.write_text(render(place, crm_url=crm.url, org=org, port=port), encoding="utf-8")
+        org = await measure.Simulated(crm, simulator.control).org()
+        config.write_text(render(place, crm, url=simulator.url, org=org, port=port), encoding="utf-8")
         server = await stack.enter_async_context(processes.fairturn(config, place, url))
         dsn = (await embedded.attach(place / "data")).dsn
         database = await stack.enter_async_context(Database(dsn, size=2))
-        parts = _Parts(options, plan, config, url, secrets, crm, server, PostgresProgress(database))
+        progress = PostgresProgress(database)
+        parts = _Parts(options, crm, plan, known, config, url, secrets, simulator, server, progress)
         await _worker_up(parts)
         yield parts
 
 
-def _secrets(place: Path) -> dict[str, str]:
-    """Files that only we may read, beside the settings that name them."""
-    found = {name: dice.token_hex(24) for name in (*SOURCES, "crm")}
-    for name, text in found.items():
-        path = place / f"{name}.secret"
+def _secrets(place: Path, crm: Crm) -> dict[str, str]:
+    """Files that only we may read, beside the settings that name them. Those of the sources."""
+    found = {name: dice.token_hex(24) for name in SOURCES}
+    own = {name: f"pat-na1-{dice.token_hex(24)}" if name == "crm.token" else dice.token_hex(24) for name in crm.secrets}
+    for name, text in {**{f"{name}.secret": text for name, text in found.items()}, **own, **crm.texts}.items():
+        path = place / name
         path.touch(mode=0o600)
         path.write_text(text)
-    path = place / "crm.id"
-    path.touch(mode=0o600)
-    path.write_text("fairturn-demo")
     return found
 
 
 async def _worker_up(parts: _Parts) -> None:
     """The door may open before the worker is there; the burst is not to measure that."""
     deadline = asyncio.get_running_loop().time() + processes.START
-    while not await parts.progress.served(DESTINATION):
+    while not await parts.progress.served(parts.crm.name):
         parts.check()
         if asyncio.get_running_loop().time() > deadline:
-            raise DemoFailed(f"No worker delivers to {DESTINATION}.{parts.server.last_words()}")
+            raise DemoFailed(f"No worker delivers to {parts.crm.name}.{parts.server.last_words()}")
         await asyncio.sleep(0.1)
 
 
 async def _measured(parts: _Parts, tell: Callable[[Moment], None]) -> Result:
     sent = Sent()
+    before = await measure.Simulated(parts.crm, parts.simulator.control).records()
     sending = asyncio.create_task(send(parts.url, parts.plan.posts, parts.secrets, sent))
     try:
         while not sending.done():
@@ -180,20 +188,19 @@ async def _measured(parts: _Parts, tell: Callable[[Moment], None]) -> Result:
     finally:
         sending.cancel()
     tell(_moment(parts, sent, "measuring", standing))
-    summary = await _summary(parts, standing)
+    summary = await _summary(parts, standing, before)
     options, plan = parts.options, parts.plan
-    under = words.Conditions.of(plan, options.seconds, options.crm_seconds, options.record_ms)
+    under = words.Conditions.of(parts.crm, plan, options.seconds, options.crm_seconds, options.record_ms)
     emails = [person.email for person in plan.people]
-    return Result(
-        summary, words.report(summary, under), words.ways_on(parts.config, parts.url, parts.crm.control, emails)
-    )
+    ways_on = words.ways_on(parts.config, parts.url, parts.crm, parts.simulator.control, emails)
+    return Result(summary, words.report(summary, under), ways_on)
 
 
 async def _look(parts: _Parts, sent: Sent, phase: Phase, tell: Callable[[Moment], None]) -> Standing | None:
     """None while the database does not answer: it may be restarted under us, and the burst goes on."""
     parts.check()
     try:
-        found = await parts.progress.standing(DESTINATION)
+        found = await parts.progress.standing(parts.crm.name)
     except StoreError:
         return None
     tell(_moment(parts, sent, phase, found))
@@ -206,7 +213,7 @@ def _moment(parts: _Parts, sent: Sent, phase: Phase, found: Standing) -> Moment:
         len(parts.plan.people),
         parts.plan.count("event"),
         arrived=sent.taken["event"],
-        assigned=found.leads.get("assigned", 0),
+        placed=sum(found.leads.get(status, 0) for status in PLACED),
         in_crm=found.written,
         waiting=found.open,
         failed=found.failed,
@@ -230,11 +237,11 @@ async def _settled(parts: _Parts, sent: Sent, tell: Callable[[Moment], None]) ->
         await asyncio.sleep(LOOK / 2)
 
 
-async def _summary(parts: _Parts, standing: Standing) -> measure.Summary:
-    plan, progress = parts.plan, parts.progress
-    found = await measure.evidence(parts.crm.control)
+async def _summary(parts: _Parts, standing: Standing, before: measure.Records) -> measure.Summary:
+    plan, progress, crm = parts.plan, parts.progress, parts.crm.name
+    found = await measure.Simulated(parts.crm, parts.simulator.control).evidence()
     audit = await processes.ask("audit", parts.config)
-    missing = measure.lost(plan.people, found)
+    missing = measure.lost(there.told(plan.people, parts.known), found)
     in_crm = sum(person.email in found.people for person in plan.people)
     events = plan.count("event")
     return measure.Summary(
@@ -243,16 +250,19 @@ async def _summary(parts: _Parts, standing: Standing) -> measure.Summary:
         assigned=standing.leads.get("assigned", 0),
         held=standing.leads.get("held", 0),
         parked=standing.leads.get("parked", 0),
+        owned=standing.leads.get("owned", 0),
         in_crm=in_crm,
         failed=standing.failed,
         lost=len(missing),
         duplicated=found.duplicated + found.repeats,
-        seconds_to_crm=measure.percentiles(await progress.waits(DESTINATION)),
-        api_calls={DESTINATION: found.data_calls},
+        seconds_to_crm=measure.percentiles(await progress.waits(crm)),
+        api_calls={crm: found.data_calls},
+        reads=found.reads,
         writes_per_lead=round(found.rows / in_crm, 3) if in_crm else 0.0,
         calls_one_per_event=events,
         failed_calls=found.failed_calls,
         pools=measure.pools(await progress.owners(), await progress.kept(), audit),
+        there=there.compared(parts.known, before, found.records, found.taken),
         audited=audit["ok"],
         missing=missing[:SHOWN],
     )

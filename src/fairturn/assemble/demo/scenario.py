@@ -63,10 +63,20 @@ class Company:
 
 
 @dataclass(frozen=True, slots=True)
-class Person:
-    """A lead that must reach the CRM, and what its record must say in the end. None: no event tells."""
+class Address:
+    """Somebody, as they write themselves."""
 
-    email: str  # lower case, as Salesforce stores it
+    first: str
+    last: str
+    email: str
+    company: Company  # without a name: a free mailbox
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """A lead that must reach the CRM, and what its record must say in the end. None: whatever it says is right."""
+
+    email: str  # lower case, as CRMs store it
     title: str | None
     score: float | None
 
@@ -87,6 +97,7 @@ class Scenario:
     companies: tuple[Company, ...]
     people: tuple[Person, ...]
     posts: tuple[Post, ...]  # by time
+    addresses: tuple[Address, ...]  # of the people, in their order
 
     def count(self, kind: Kind) -> int:
         return sum(post.kind == kind for post in self.posts)
@@ -99,11 +110,13 @@ def scenario(leads: int, seconds: float, events: int, seed: int) -> Scenario:
     weights = [1 / rank**ZIPF for rank in range(1, len(known) + 1)]
     people: list[Person] = []
     posts: list[Post] = []
+    written: list[Address] = []
     spread = min(5.0, seconds / 3) if events > 1 else 0.0  # the events of one lead lie this close together
     for number, address in zip(range(leads), addresses(dice, known, weights), strict=False):
         start = dice.uniform(0, max(0.0, seconds - spread))
         person, mine = _lead(dice, number, address, start, spread, events)
         people.append(person)
+        written.append(address)
         posts += mine
         posts += [
             Post(post.at + dice.uniform(0.05, 0.4) * spread, post.source, post.content_type, post.body, "again")
@@ -111,7 +124,7 @@ def scenario(leads: int, seconds: float, events: int, seed: int) -> Scenario:
             if dice.random() < AGAIN
         ]
     posts += _junk(dice, leads, seconds)
-    return Scenario(known, tuple(people), tuple(sorted(posts, key=lambda post: post.at)))
+    return Scenario(known, tuple(people), tuple(sorted(posts, key=lambda post: post.at)), tuple(written))
 
 
 def companies(dice: random.Random) -> tuple[Company, ...]:
@@ -124,14 +137,6 @@ def companies(dice: random.Random) -> tuple[Company, ...]:
         size = dice.choices(SIZES, SIZE_WEIGHTS)[0]
         found.append(Company(name, f"{name.lower().replace(' ', '-')}.com", size, country, phone))
     return tuple(found)
-
-
-@dataclass(frozen=True, slots=True)
-class Address:
-    first: str
-    last: str
-    email: str
-    company: Company
 
 
 def addresses(dice: random.Random, known: Sequence[Company], weights: Sequence[float]) -> Iterator[Address]:

@@ -2,89 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from fairturn.assemble.demo.scenario import OWN, RIVAL, Company
-from fairturn.decide.record_ids import long_form
+from fairturn.assemble.demo.crm import Crm
+from fairturn.assemble.demo.hubspot import HUBSPOT
+from fairturn.assemble.demo.salesforce import SALESFORCE
+from fairturn.assemble.demo.scenario import OWN, RIVAL
+from fairturn.assemble.demo.staff import POOLS, REPS
 
-DESTINATION: Final = "salesforce"
+CRMS: Final = {crm.name: crm for crm in (SALESFORCE, HUBSPOT)}
 SOURCES: Final = ("website", "enrichment", "scoring")
-
-
-@dataclass(frozen=True, slots=True)
-class DemoRep:
-    id: str
-    name: str
-    pool: str
-    weight: int
-    user: str  # of the simulated org, 15 characters
-
-
-def _reps() -> tuple[DemoRep, ...]:
-    people = (
-        ("ada", "Ada Novak", "enterprise", 2), ("ben", "Ben Carter", "enterprise", 1),
-        ("cleo", "Cleo Martin", "enterprise", 1),
-        ("dana", "Dana Weiss", "emea", 3), ("emil", "Emil Larsson", "emea", 2), ("fay", "Fay Dupont", "emea", 2),
-        ("gus", "Gus Romero", "americas", 4), ("hana", "Hana Lopez", "americas", 3),
-        ("ivan", "Ivan Costa", "americas", 3), ("june", "June Parker", "americas", 1),
-    )  # fmt: skip
-    return tuple(DemoRep(*person, user=f"005de0000000{n:03}") for n, person in enumerate(people, 1))
-
-
-REPS: Final = _reps()
-POOLS: Final[Mapping[str, str]] = {
-    "enterprise": "Enterprise, worldwide",
-    "emea": "Europe, Middle East, Africa",
-    "americas": "Americas and the rest",
-}
 STICKY: Final = {
     "enterprise": 'account_sticky = "30d"                # people of one company go to one rep, who pays a turn for it'
 }
 ROTATES: Final = "account_sticky = 0                    # every lead takes a turn, whoever has its company"
-QUEUE: Final = "00Gde0000000001"
-LOOKUP: Final = "Account__r.Fairturn_Key__c"
 
 
-def org_seed(companies: tuple[Company, ...]) -> dict[str, object]:
-    """What the simulated org holds before the burst. It is not empty: accounts are there, and people in them."""
-    return {
-        "users": [
-            {"id": rep.user, "name": rep.name, "email": f"{rep.id}@{OWN}"} for rep in REPS
-        ],
-        "queues": [{"id": QUEUE, "name": "Leads without an owner"}],
-        "accounts": [
-            {"Name": company.name, "Fairturn_Key__c": company.domain, "NumberOfEmployees": company.employees}
-            for company in companies
-        ],
-        "contacts": [
-            {"LastName": "Customer", "Email": f"customer@{company.domain}",
-             "Account": {"Fairturn_Key__c": company.domain}}
-            for company in companies[:40]
-        ],
-    }  # fmt: skip
-
-
-def render(folder: Path, *, crm_url: str, org: str, port: int) -> str:
+def render(folder: Path, crm: Crm, *, url: str, org: str, port: int) -> str:
     """The text of fairturn.toml. Secrets lie beside it, in files of their own: website.secret and so on."""
-    reps = "\n".join(
-        f'[reps.{rep.id}]\nname = "{rep.name}"\nids = {{ {DESTINATION} = "{long_form(rep.user)}" }}\n' for rep in REPS
-    )
-    pools = "\n".join(
-        f'[pools.{pool}]\nname = "{name}"\nmembers = {{ {_members(pool)} }}\n'
-        f'hold_owner = {{ {DESTINATION} = "{long_form(QUEUE)}" }}\n{STICKY.get(pool, ROTATES)}\n'
-        for pool, name in POOLS.items()
-    )
-    return TEXT.format(
-        folder=folder, crm_url=crm_url, org=org, port=port, reps=reps, pools=pools,
-        own=OWN, rival=RIVAL, destination=DESTINATION, lookup=LOOKUP,
-    )  # fmt: skip
+    reps = "\n".join(f'[reps.{rep.id}]\nname = "{rep.name}"\nemail = "{rep.email}"\n' for rep in REPS)
+    pools = "\n".join(_pool(pool, crm) for pool in POOLS)
+    text = TEXT.format(folder=folder, port=port, reps=reps, pools=pools, own=OWN, rival=RIVAL, crm=crm.label)
+    return f"{text}\n{crm.settings(folder, url, org)}"
 
 
-def _members(pool: str) -> str:
-    return ", ".join(f"{rep.id} = {rep.weight}" for rep in REPS if rep.pool == pool)
+def _pool(pool: str, crm: Crm) -> str:
+    members = ", ".join(f"{rep.id} = {rep.weight}" for rep in REPS if rep.pool == pool)
+    hold = "" if crm.queue is None else f'hold_owner = {{ {crm.name} = "{crm.queue}" }}\n'
+    return f'[pools.{pool}]\nname = "{POOLS[pool]}"\nmembers = {{ {members} }}\n{hold}{STICKY.get(pool, ROTATES)}\n'
 
 
 TEXT: Final = """\
@@ -143,8 +89,9 @@ map.email = "email"
 map.score = "score"
 
 # --- Reps, and the pools in which they take turns -----------------------------------------------------------
-# The number is a weight: whoever has 2 gets two leads for every one of a colleague with 1. While nobody can take a
-# lead, it is held, and the CRM shows it under hold_owner.
+# {crm} knows a rep by the e-mail. The number is a weight: whoever has 2 gets two leads for every one of a
+# colleague with 1. An owner who keeps a lead pays for it with a later turn. While nobody can take a lead, it is held,
+# and the CRM shows it under hold_owner, or without an owner.
 
 {reps}
 {pools}
@@ -169,31 +116,4 @@ pool = "emea"
 id = "everyone-else"
 when = "true"
 pool = "americas"
-
-# --- The CRM: a simulated Salesforce on this machine --------------------------------------------------------
-# Changes wait 2 s for company, then everything pending leaves in one request; never two requests at once that
-# touch one account.
-
-[destinations.{destination}]
-type = "salesforce"
-url = "{crm_url}"
-org = "{org}"             # refuses to write to any other
-client_id = "file:{folder}/crm.id"
-client_secret = "file:{folder}/crm.secret"
-allow_private = true                  # the simulator is on this machine; leave it out for a real org
-external_id = "Fairturn_Id__c"        # by it a retry finds the record that the first try made
-account_lookup = "{lookup}"   # a lookup of this org's own: a plain Lead knows no account
-
-[destinations.{destination}.map]
-FirstName = "first_name"
-LastName = {{ field = "last_name", default = "Unknown" }}
-Company = {{ field = "company", default = "Unknown" }}
-Email = "email"
-Phone = "phone"
-Title = "title"
-Country = "country"
-NumberOfEmployees = "employees"
-LeadSource = "lead_source"
-Description = "message"
-Score__c = "score"
 """

@@ -6,15 +6,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from fairturn.assemble.demo.crm import Crm
 from fairturn.assemble.demo.measure import PoolSummary, Summary
 from fairturn.assemble.demo.scenario import Scenario
-from fairturn.assemble.demo.settings import LOOKUP, POOLS, REPS
+from fairturn.assemble.demo.staff import POOLS, REPS
 
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
     """Under which the numbers were measured."""
 
+    crm: Crm
     seconds: float
     crm_seconds: float  # of every request
     record_ms: float  # of every record in it
@@ -23,8 +25,9 @@ class Conditions:
     forged: int  # requests with a wrong signature
 
     @classmethod
-    def of(cls, plan: Scenario, seconds: float, crm_seconds: float, record_ms: float) -> Conditions:
-        return cls(seconds, crm_seconds, record_ms, plan.count("again"), plan.count("junk"), plan.count("forged"))
+    def of(cls, crm: Crm, plan: Scenario, seconds: float, crm_seconds: float, record_ms: float) -> Conditions:
+        again, junk, forged = plan.count("again"), plan.count("junk"), plan.count("forged")
+        return cls(crm, seconds, crm_seconds, record_ms, again, junk, forged)
 
 
 def report(found: Summary, under: Conditions) -> list[str]:
@@ -32,6 +35,7 @@ def report(found: Summary, under: Conditions) -> list[str]:
     return [
         *_burst(found, under),
         *_arrived(found),
+        *_there(found, under.crm),
         *_calls(found),
         *_speed(found),
         *_conditions(under),
@@ -48,12 +52,8 @@ def _burst(found: Summary, under: Conditions) -> Iterator[str]:
 
 
 def _conditions(under: Conditions) -> Iterator[str]:
-    relation = LOOKUP.partition(".")[0]
-    yield (
-        f"The CRM is simulated: {under.crm_seconds:g} s a request and {under.record_ms:g} ms a record. Each Lead is "
-        f"written with its company through a lookup of this org's own (Lead.{relation[:-1]}c), which locks the account "
-        "meanwhile; a plain Lead locks none."
-    )
+    cost = f"{under.crm_seconds:g} s a request and {under.record_ms:g} ms a record"
+    yield f"{under.crm.label} is simulated: {cost}. {under.crm.locks}".rstrip()
 
 
 def _arrived(found: Summary) -> Iterator[str]:
@@ -66,11 +66,28 @@ def _arrived(found: Summary) -> Iterator[str]:
         yield f"  Missing, or without all that their events told: {', '.join(found.missing)}{more}."
 
 
+def _there(found: Summary, crm: Crm) -> Iterator[str]:
+    there = found.there
+    if not there.people:
+        return
+    kinds = ", ".join(f"{count:,} {crm.kinds[kind]}" for kind, count in there.kinds.items() if count)
+    yield f"{there.people:,} of them were there already: {kinds}."
+    yield (
+        f"  {there.owners_kept:,} stayed with their owner ({found.owned:,} of these with somebody who is no rep), "
+        f"{there.assigned:,} went to a rep."
+    )
+    yield (
+        f"  New records for them: {there.new_records:,}, owners taken: {there.owners_taken:,}, "
+        f"typed titles written over: {there.written_over:,}."
+    )
+
+
 def _calls(found: Summary) -> Iterator[str]:
     calls = sum(found.api_calls.values())
     failed = f"{found.failed_calls} of them failed" if found.failed_calls else "none failed"
     yield (
-        f"{many(calls, 'API call')} instead of {found.calls_one_per_event:,}, {failed}. "
+        f"{many(calls, 'API call')} instead of {found.calls_one_per_event:,}, {failed}; {found.reads:,} of them asked "
+        "who is there. "
         f"{found.writes_per_lead:.1f} writes per lead."
     )
 
@@ -90,15 +107,24 @@ def _fairness(found: Summary) -> Iterator[str]:
         counts = ", ".join(f"{rep} {pool.counts[rep]} (weight {weights.get(rep, 0)})" for rep in order) or "no leads"
         yield f"{POOLS.get(name, name)}: {counts}"
         yield f"  furthest from fair share: {share(pool.max_deviation)} of a lead{_owed(pool)}"
-        if pool.kept:
-            yield (
-                f"  {pool.kept:,} of them went to the rep who has their company already: no turn, but paid for with a "
-                "later one (a rep owes three at most, the rest is forgiven)"
-            )
+        if pool.company or pool.known:
+            yield f"  {_outside(pool)}: no turn, but paid for with a later one (a rep owes three at most)"
     if found.audited:
         yield "Every turn was recomputed from the record: it is the one that was made."
     else:
         yield "NOT every turn recomputed from the record is the one that was made: see fairturn audit."
+
+
+def _outside(pool: PoolSummary) -> str:
+    parts = [
+        f"{count:,} {words}"
+        for count, words in (
+            (pool.known, "stayed with the rep whom the CRM had"),
+            (pool.company, "went to the rep who has their company"),
+        )
+        if count
+    ]
+    return " and ".join(parts)
 
 
 def _owed(pool: PoolSummary) -> str:
@@ -116,12 +142,12 @@ def many(count: int, noun: str, nouns: str | None = None) -> str:
     return f"{count:,} {noun if count == 1 else nouns or noun + 's'}"
 
 
-def ways_on(config: Path, url: str, control: str, emails: Sequence[str]) -> list[str]:
+def ways_on(config: Path, url: str, crm: Crm, control: str, emails: Sequence[str]) -> list[str]:
     """What to try while everything stays up."""
     who = emails[0] if emails else "jane@acme.com"
     return [
         f"Fairturn   {url}   takes webhooks at /in/website, /in/enrichment and /in/scoring",
-        f"CRM        {control}/summary   what the simulator saw; /records/Lead what it holds",
+        f"CRM        {control}/summary   what the simulator saw; /records/{crm.objects[0]} what it holds",
         f"Settings   {config}",
         "",
         "Try, in another terminal:",

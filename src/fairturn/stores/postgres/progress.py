@@ -57,10 +57,13 @@ class PostgresProgress:
                 found.setdefault(row["pool_id"], {})[row["rep_id"]] = row["count"]
         return found
 
-    async def kept(self) -> Mapping[str, int]:
-        """Pool -> assignments that went to an owner who has the lead's company already."""
+    async def kept(self) -> Mapping[str, tuple[int, int]]:
+        """Pool -> assignments to the rep who has the lead's company, and to the rep who has the lead in the CRM.
+
+        Once all is written: whom the CRM had is told from the others by that no write names an owner.
+        """
         async with self._database.connection() as c:
-            return {row["pool_id"]: row["count"] for row in await c.fetch(SQL.kept)}
+            return {row["pool_id"]: (row["company"], row["known"]) for row in await c.fetch(SQL.kept)}
 
     async def waits(self, destination: str) -> Sequence[float]:
         """Seconds of each write, from the oldest event that it carried to the CRM's answer."""

@@ -22,7 +22,13 @@ where c.destination_id = $1
 select coalesce(max(lease_until) > clock_timestamp(), false) from destination where id = $1
 
 -- name: kept
-select pool_id, count(*) as count from assignment where kind = 'kept' group by pool_id
+-- Whose owner no write has named is in the CRM's own hands: it had one.
+with kept as (
+    select a.pool_id, exists (select from write w where w.lead_id = a.lead_id and w.owner is not null) as told
+    from assignment a where a.kind = 'kept'
+)
+select pool_id, count(*) filter (where told) as company, count(*) filter (where not told) as known
+from kept group by pool_id
 
 -- name: waits
 select extract(epoch from answered_at - oldest_event_at)::float8 from write
