@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Sequence
+from dataclasses import replace
 
 import structlog
 
 from fairturn.decide import breaker
-from fairturn.errors import DestinationError, LoginRefused, StoreError, WrongOrg
+from fairturn.errors import Contended, DestinationError, LoginRefused, StoreError, StoreUnavailable, WrongOrg
 from fairturn.flow.account import POLL, Account, ended
 from fairturn.model import LookUp, Person, Question
 from fairturn.ports import Questions, Wake
@@ -42,6 +43,7 @@ class Ask:
         self._flights: set[asyncio.Task[None]] = set()
         self._asking: set[int] = set()  # leads whose address is in a look-up now
         self._failures = 0  # look-ups failed in a row
+        self._spoiled: Counter[str] = Counter()  # address -> failed look-ups that it was in
         self._quiet_until = 0.0  # monotonic: after a failure nobody is asked for a while
         self._cause = ""
         self._last = -KEPT  # monotonic, of the last look-up's departure
@@ -95,13 +97,22 @@ class Ask:
                 await self._give_up(due, cause)
                 return 0.0
             return shut
-        emails = list(dict.fromkeys(one.email for one in due))[: breaker.probe(self._failures, MOST)]
+        emails = self._company(due)
         full = len(emails) >= MOST
         if (wait := self._opens(full=full) - now) > 0:
             return wait
         chosen = set(emails)
         self._leave([one for one in due if one.email in chosen], emails, now)
         return 0.0
+
+    def _company(self, due: Sequence[Question]) -> list[str]:
+        """The addresses of the next look-up. One that spoils it is kept apart from those that were tried less often,
+        and found after a few failures: each is of fewer.
+        """
+        emails = dict.fromkeys(one.email for one in due)
+        least = min(self._spoiled[email] for email in emails)
+        alike = [email for email in emails if self._spoiled[email] == least][:MOST]
+        return alike[: breaker.probe(self._failures, len(alike))]
 
     def _opens(self, *, full: bool) -> float:
         """When the next look-up may leave: with a full one waiting at once, else in company of those that come soon."""
@@ -126,7 +137,7 @@ class Ask:
         if known:
             by_email = {one.email: people for one, people in known}
             said = LookUp(tuple(person for people in by_email.values() for person in people), calls=0)
-            await self._questions.answer(self._account.name, [one for one, _ in known], said)
+            await self._keep([one for one, _ in known], said)
         answered = {one.lead for one, _ in known}
         return [one for one in due if one.lead not in answered]
 
@@ -139,22 +150,26 @@ class Ask:
         they are written without. Raises StoreError.
         """
         loop = asyncio.get_running_loop()
+        if self._account.failures:  # writing fails too, so that nothing is spared: each probe asks anew
+            self._unheard, self._spared_until = 0, 0.0
         if loop.time() < self._spared_until:
             return
         for _ in range(2 + len(leads) // MOST):
             due = await self._questions.unanswered(self._account.name, leads)
             if not (due := await self._remembered(due, loop.time())):
                 return
-            more = await self._questions.unanswered(self._account.name, waiting)
+            # One answer may get lost. The second try is of those alone that leave now.
+            more = () if self._unheard else await self._questions.unanswered(self._account.name, waiting)
             emails = list(dict.fromkeys(one.email for one in (*due, *more)))[:MOST]
             chosen = set(emails)
             asked = [one for one in {one.lead: one for one in (*due, *more)}.values() if one.email in chosen]
             self._account.spend(loop.time())
             said = await self._look(emails)
             if isinstance(said, str):
-                # In an outage each probe may ask anew.
                 self._unheard = 0 if self._account.failures else self._unheard + 1
-                self._spared_until = loop.time() + (breaker.LONGEST if self._unheard > 1 else 0.0)
+                if self._unheard == 1:
+                    continue
+                self._spared_until = loop.time() + (breaker.LONGEST if self._unheard else 0.0)
                 return
             self._unheard = 0
             await self._heard(asked, emails, said)
@@ -171,12 +186,13 @@ class Ask:
 
     async def _fly(self, asked: Sequence[Question], emails: Sequence[str]) -> None:
         try:
-            said = await self._look(emails)
-            if isinstance(said, str):
-                await self._failed(asked, said)
-                return
-            self._failures, self._quiet_until = 0, 0.0
-            await self._heard(asked, emails, said)
+            with self._account.asking():
+                said = await self._look(emails)
+                if isinstance(said, str):
+                    await self._failed(asked, said)
+                    return
+                self._failures, self._quiet_until = 0, 0.0
+                await self._heard(asked, emails, said)
         finally:
             self._asking -= {one.lead for one in asked}
 
@@ -185,7 +201,23 @@ class Ask:
         with contextlib.suppress(StoreError):
             await self._account.learn(said)
         self._memory.keep(emails, said.people, asyncio.get_running_loop().time())
-        await self._questions.answer(self._account.name, asked, said)
+        for email in emails:
+            self._spoiled.pop(email, None)
+        await self._keep(asked, said)
+
+    async def _keep(self, asked: Sequence[Question], said: LookUp) -> None:
+        """One person whom the store cannot hold stands in nobody else's way. Raises StoreError for an outage of it."""
+        try:
+            await self._questions.answer(self._account.name, asked, said)
+        except (StoreUnavailable, Contended):
+            raise
+        except Exception as error:
+            if len(asked) > 1:
+                for one in asked:
+                    await self._keep([one], replace(said, calls=0))
+                return
+            log.exception("ask.not_kept", destination=self._account.name, lead=asked[0].lead)
+            await self._give_up(asked, f"its answer could not be kept: {type(error).__name__}")
 
     async def _look(self, emails: Sequence[str]) -> LookUp | str:
         """The answer, or why there is none."""
@@ -210,6 +242,9 @@ class Ask:
 
     async def _failed(self, asked: Sequence[Question], cause: str) -> None:
         self._failures += 1
+        if len(self._spoiled) > MEMORY:
+            self._spoiled.clear()
+        self._spoiled.update(one.email for one in asked)
         pause = breaker.pause(self._failures, self._account.dice())
         self._quiet_until, self._cause = asyncio.get_running_loop().time() + pause, cause
         self._log.warning("ask.failed", addresses=len(asked), cause=cause, failures=self._failures)

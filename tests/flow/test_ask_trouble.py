@@ -1,0 +1,90 @@
+"""One person or one answer that spoils it for nobody else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from fairturn.errors import DestinationError
+from fairturn.flow.ask import Ask
+from fairturn.model import LookUp
+from tests.flow.asking import Asked, there
+from tests.flow.whole import people
+
+
+def spoiled(ask: Ask, monkeypatch: pytest.MonkeyPatch, address: str) -> list[list[str]]:
+    """The org breaks on every question that names this address. Gives the questions, as they come."""
+    asked: list[list[str]] = []
+    destination = ask._account.destination
+    honest = destination.look_up
+
+    async def look_up(emails: Sequence[str], seconds: float) -> LookUp:
+        asked.append(list(emails))
+        if address in emails:
+            raise DestinationError("the org breaks on it")
+        return await honest(emails, seconds)
+
+    monkeypatch.setattr(destination, "look_up", look_up)
+    monkeypatch.setattr(ask._account, "dice", lambda: 0.99)  # pauses as short as they may be
+    return asked
+
+
+async def test_an_address_that_the_org_breaks_on_keeps_no_others_from_their_answer(
+    open_asked: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is the oldest, and first of every look-up, until it has failed more often than the others."""
+    a: Asked = await open_asked()
+    await a.world.route({"email": "poison@gmail.com"})
+    await a.world.route(*people(110))
+    _, ask = await a.stations()
+    asked = spoiled(ask, monkeypatch, "poison@gmail.com")
+    async with a.running(ask):
+        await a.until("select count(*) >= 11 from existing where state = 'answered'")  # those of the second look-up
+        assert [len(one) for one in asked] == [100, 11]
+    assert await a.world.value("select state from existing where email = 'poison@gmail.com'") == "due"
+
+
+async def test_an_address_that_the_org_breaks_on_is_found_among_a_few(
+    open_asked: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a: Asked = await open_asked()
+    await a.world.route({"email": "poison@gmail.com"})
+    await a.world.route(*people(3))
+    _, ask = await a.stations()
+    asked = spoiled(ask, monkeypatch, "poison@gmail.com")
+    async with a.running(ask):
+        await a.until("select count(*) = 3 from existing where state = 'answered'")
+    assert len(asked) <= 12
+
+
+async def test_a_person_whom_the_store_cannot_hold_goes_on_alone(open_asked: Any) -> None:
+    a: Asked = await open_asked()
+    await a.world.value("alter table existing add check (people::text not like '%Ulm%')")
+    a.seed(leads=[there("p1", "Held", City="Ulm"), there("p2", "Held", City="Bonn")])
+    await a.world.route(*people(4))
+    await a.answered()
+    rows = await a.world.fetch("select email, state, jsonb_array_length(people) as people, why from existing")
+    found = {row["email"]: (row["state"], row["people"]) for row in rows}
+    assert found.pop("p1@gmail.com") == ("unknown", 0)
+    assert found == {"p0@gmail.com": ("answered", 0), "p2@gmail.com": ("answered", 1), "p3@gmail.com": ("answered", 0)}
+    assert "its answer could not be kept: Unstorable" in next(row["why"] for row in rows if row["state"] == "unknown")
+
+
+async def test_one_lost_answer_before_the_write_makes_nobody_twice(open_asked: Any) -> None:
+    """The question stayed unanswered, and the last one before the write is lost once: it is asked again."""
+    a: Asked = await open_asked()
+    a.seed(leads=[there("p0", "Held")])
+    await a.world.route(*people(1))
+    a.org.faults({"kind": "status", "status": 500, "on": "read", "times": 1000})
+    async with a.asking(on_unknown="create"):
+        await a.until("select exists (select from existing where state = 'unknown')")
+    await a.go_on()
+    a.org.faults({"kind": "reset_before", "on": "read", "path": "/composite", "nth": [1]})
+    deliver, ask = await a.stations()
+    deliver._before = ask.once_more
+    async with a.running(deliver):
+        await a.whole.quiet()
+    assert len(a.org.leads()) == 1
+    assert [row["_deleted"] for row in a.org.get("/records/Lead")["records"]] == [False]
