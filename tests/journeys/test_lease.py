@@ -13,7 +13,7 @@ from tests.journeys.sender import form, people, strangers, visits
 async def test_the_deliverer_sleeps_longer_than_its_lease(begin: Begin):
     """It wakes with an answer in its hand: its rows are still its own, and their verdict counts."""
     # Not asked first: leads that were asked for together leave together, and hold all twelve firms while they are out.
-    async with begin(crm_more={"request_timeout": "20s", "existing": "ignore"}) as journey:
+    async with begin(crm_more={"request_timeout": "60s", "existing": "ignore"}) as journey:
         house, crm = journey.house, journey.crm
         await house.serve("--role", "intake")
         first = house.spawn("--role", "worker")
