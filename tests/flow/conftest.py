@@ -11,6 +11,7 @@ import pytest
 from fairturn.stores.postgres.database import Database
 from tests.destinations.simulated import simulated
 from tests.flow.asking import Asked, asking
+from tests.flow.orgs import both
 from tests.flow.whole import Whole, Wholes, whole
 from tests.flow.world import World, Worlds
 
@@ -65,3 +66,17 @@ async def open_asked(open_whole: Wholes, org: Any) -> Callable[..., Awaitable[As
         return Asked(await open_whole(asking(org, **more)))
 
     return start
+
+
+@pytest.fixture(scope="session")
+def crms() -> Iterator[Any]:
+    with both() as (salesforce, hubspot):
+        yield {"salesforce": salesforce, "hubspot": hubspot}
+
+
+@pytest.fixture
+def crm(crms: Any, request: pytest.FixtureRequest) -> Any:
+    """As it is before a test: by the parameter `salesforce` or `hubspot`."""
+    found = crms[request.param]
+    found.start()
+    return found
