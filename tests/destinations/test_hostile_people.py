@@ -6,10 +6,12 @@ import orjson
 import pytest
 
 from fairturn.decide.existing import Policy, choose
+from fairturn.destinations.http import Reply
+from fairturn.destinations.hubspot.decode import whole
 from fairturn.destinations.hubspot.reading import contact_of
 from fairturn.destinations.salesforce.lookup import moment
 from fairturn.errors import DestinationError
-from fairturn.model import Owner, Person
+from fairturn.model import Later, Owner, Person
 from fairturn.stores.postgres.people import person_json, person_of
 from tests.destinations.test_salesforce_hostile import http, salesforce, server, token
 
@@ -86,3 +88,11 @@ def test_a_person_can_be_stored_whatever_its_texts_hold():
     text = orjson.dumps(person_json(person)).decode()
     assert "\\u0000" not in text
     assert person_of(orjson.loads(text)).email == "a\ufffd@x.com"
+
+
+@pytest.mark.parametrize("errors", [5, True, "x", [5, None, {"context": 7}], {"context": {"requiredScopes": 7}}])
+def test_a_refusal_for_scopes_is_one_whatever_stands_beside_it(errors):
+    body = {"category": "MISSING_SCOPES", "message": "no", "context": {"requiredScopes": ["b"]}, "errors": errors}
+    said = whole(Reply(403, {}, orjson.dumps(body)))
+    assert isinstance(said, Later)
+    assert said.message.endswith("Give the app: b")

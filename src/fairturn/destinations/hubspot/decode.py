@@ -101,7 +101,7 @@ def _forbidden(body: Mapping[str, Any], code: str, first: Problem) -> Later:
 
 def scopes_of(body: Mapping[str, Any]) -> frozenset[str]:
     """Two shapes were seen: in the context of the body, in the one of its first error."""
-    entries = [body, *(entry for entry in body.get("errors") or () if isinstance(entry, dict))]
+    entries = [body, *_entries(body.get("errors"))]
     found: set[str] = set()
     for entry in entries:
         context = entry.get("context")
