@@ -161,9 +161,25 @@ async def test_the_owner_of_a_record_that_we_made_is_ours_to_correct(ledger, row
     unknown = [RetryAt(lead, 0, "UNKNOWN", "?", counts=False)]
     await ledger.settle(batch, Answer((Unknown(key, "reset"),)), unknown, ME)
     batch = await take(ledger, lead)
-    await settle(ledger, batch, Written(key, "00QNEW", created=False, owner_stands="005OLD"), owners={key: "005OLD"})
+    there = {"owners": {key: "005OLD"}, "found": {key: {"Fairturn_Id__c": key}}}
+    await settle(ledger, batch, Written(key, "00QNEW", created=False, owner_stands="005OLD"), **there)
     (record,) = (await take(ledger, lead)).records
     assert (record.owner, record.owner_known, record.reread) == ("ann", "005OLD", False)
+
+
+async def test_the_owner_of_somebody_elses_record_that_a_write_ran_into_stands(ledger, rows):
+    """It was to be a new one, and the CRM said that the person is there: that record was never ours."""
+    lead = await rows.new()
+    batch = await take(ledger, lead)
+    key = batch.records[0].key
+    unknown = [RetryAt(lead, 0, "UNKNOWN", "?", counts=False)]
+    await ledger.settle(batch, Answer((Unknown(key, "reset"),)), unknown, ME)
+    batch = await take(ledger, lead)
+    there = {"owners": {key: "005OLGA"}, "found": {key: {"Fairturn_Id__c": None}}}
+    await settle(ledger, batch, Written(key, "00QOLD", created=False, owner_stands="005OLGA"), **there)
+    row = await rows.change(lead)
+    assert (row["state"], row["owner_confirmed"] == row["owner_version"]) == ("done", True)
+    assert (await rows.writes(lead))[-1]["owner_stands"] == "005OLGA"
 
 
 async def test_a_retry_of_an_old_assignment_looks_first(ledger, rows):

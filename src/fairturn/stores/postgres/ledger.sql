@@ -166,7 +166,7 @@ join change c on c.lead_id = n.lead_id and c.destination_id = $1 and c.batch_id 
 -- we knew nothing: its owner was there first).
 with v as (
     select v.*, c.version > c.sent_version as moved, c.version + 1 as next, w.oldest_event_at,
-           v.ownerless or (v.stands and (c.owner is not null or c.record_id is null)
+           v.ownerless or (v.stands
                            and coalesce(c.owner_at >= b.taken_at - make_interval(secs => $3), false)) as again
     from unnest($4::bigint[], $5::text[], $6::float8[], $7::boolean[], $8::text[], $9::text[], $10::text[], $11::text[],
                 $12::boolean[], $13::boolean[], $14::boolean[], $15::text[], $16::text[], $17::text[], $18::text[],
@@ -225,15 +225,14 @@ where c.destination_id = $1 and c.lead_id = v.lead_id and c.batch_id = $2
 -- What the CRM said is a fact whoever holds the rows by now.
 with n as (
     select * from unnest($3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[], $8::boolean[], $9::text[], $10::text[],
-                         $11::text[], $12::text[])
-        as n (lead_id, outcome, code, message, record_id, created, owner, record, without, stands)
+                         $11::text[], $12::text[], $13::boolean[])
+        as n (lead_id, outcome, code, message, record_id, created, owner, record, without, stands, was_known)
 )
 update write w
 set outcome = n.outcome, code = n.code, message = n.message, record_id = nullif(n.record_id, ''), created = n.created,
     owner = n.owner, record = n.record::jsonb, answered_at = clock_timestamp(), without = n.without::jsonb,
     -- Ours follows at once where it is the newer decision (see settle).
-    owner_stands = case when (c.owner is not null or c.record_id is null)
-                             and c.owner_at >= b.taken_at - make_interval(secs => $2) then null
+    owner_stands = case when n.was_known and c.owner_at >= b.taken_at - make_interval(secs => $2) then null
                         else n.stands end
 from n, batch b, change c
 where w.batch_id = $1 and w.lead_id = n.lead_id and b.id = w.batch_id
