@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from fairturn.model import Batch, Later, Outgoing, Refused, Unknown, Written
+from tests.destinations.hubspot_simulated import MAP
 
 NOW = datetime(2026, 3, 2, 10, tzinfo=UTC)
 
@@ -235,6 +236,25 @@ async def test_a_new_one_that_an_earlier_try_made_is_found_by_its_key(hub, crm):
     hub.post("/owner", {"object": "contacts", "id": first.record_id, "owner": "Bob Baker", "by": "Bob Baker"})
     [again] = await write(destination, outgoing(1, attempt=2, reread=True))
     assert again == Written("ft-1", first.record_id, created=False, owner_stands=hub.owners["bob"])
+
+
+async def test_nothing_goes_back_on_a_contact_whose_making_was_not_answered(hub, crm):
+    """The lead says other things since. An opt-out stays, a person's words stay; ours follow."""
+    options = [{"label": "Yes", "value": "true"}, {"label": "No", "value": "false"}]
+    no_mail = {"object": "contacts", "name": "no_mail", "type": "bool", "fieldType": "booleancheckbox"}
+    hub.seed(properties=[no_mail | {"options": options}])
+    destination = await crm(map=MAP | {"no_mail": {"field": "opt_out", "mode": "never_unset"}})
+    hub.faults({"kind": "reset_after", "path": "/batch/upsert", "nth": [1]})
+    told = {"email": "lead1@acme.test", "city": "Bonn", "industry": "Banking", "opt_out": True}
+    answer = await destination.write(batch(outgoing(1, fields=told)))
+    assert isinstance(answer.outcomes[0], Unknown)
+    hub.post("/edit", {"object": "contacts", "email": "lead1@acme.test", "fields": {"city": "Ulm"}})
+    newer = {**told, "city": "Kiel", "industry": "Retail", "opt_out": False}
+    again = outgoing(1, fields=newer, attempt=2, reread=True, confirmed=answer.records["ft-1"])
+    [one] = await write(destination, again)
+    assert isinstance(one, Written)
+    contact = hub.contacts()["lead1@acme.test"]
+    assert (contact["city"], contact["industry"], contact["no_mail"]) == ("Ulm", "Retail", "true")
 
 
 async def test_a_record_id_that_the_lead_came_with_is_read_first(hub, crm):
