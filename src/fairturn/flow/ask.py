@@ -29,6 +29,8 @@ KEPT = 600.0  # seconds that an answer is remembered
 MEMORY = 20_000  # addresses remembered
 LOOK = 0.05  # seconds between two looks at what is due: route notifies once per transaction
 GRACE = 2.0  # seconds beyond the look-up's time-out in which the destination has to return
+SURE = 3  # look-ups failed in a row after which the destination is taken to be away
+HELD = 3  # writes in a row that a failed question may hold back
 OUTAGE = 0.5  # seconds before the next try when PostgreSQL is away
 
 
@@ -49,6 +51,7 @@ class Ask:
         self._last = -KEPT  # monotonic, of the last look-up's departure
         self._unheard = 0  # last questions before a write that stayed unanswered, in a row, while writes were heard
         self._spared_until = 0.0  # monotonic: no more of them until then
+        self._held = 0  # writes that a question without an answer held back, in a row
         self._nudge = asyncio.Event()
         self._stopping = asyncio.Event()
         self._log = log.bind(destination=account.name)
@@ -141,23 +144,26 @@ class Ask:
         answered = {one.lead for one, _ in known}
         return [one for one in due if one.lead not in answered]
 
-    async def once_more(self, leads: Sequence[int], waiting: Sequence[int]) -> None:
+    async def once_more(self, leads: Sequence[int], waiting: Sequence[int]) -> bool:
         """Of leads that are about to be written, those that went on without an answer are asked about now, with others
         of that kind that wait to be written.
 
         Whoever did not answer the question is mostly away as a whole, and took no record either: by the time that it
         takes one it can say whom it has, and nobody is made twice. Where it takes records and answers no questions,
-        they are written without. Raises StoreError.
+        they are written without. False: it is away, a write would only be lost, and the account is blocked for a while.
+        Raises StoreError.
         """
         loop = asyncio.get_running_loop()
         if self._account.failures:  # writing fails too, so that nothing is spared: each probe asks anew
             self._unheard, self._spared_until = 0, 0.0
         if loop.time() < self._spared_until:
-            return
+            return True
         for _ in range(2 + len(leads) // MOST):
             due = await self._questions.unanswered(self._account.name, leads)
             if not (due := await self._remembered(due, loop.time())):
-                return
+                return True
+            if self._away() and (quiet := self._quiet_until - loop.time()) > 0:
+                return await self._hold(quiet, self._cause)
             # One answer may get lost. The second try is of those alone that leave now.
             more = () if self._unheard else await self._questions.unanswered(self._account.name, waiting)
             emails = list(dict.fromkeys(one.email for one in (*due, *more)))[:MOST]
@@ -166,13 +172,25 @@ class Ask:
             self._account.spend(loop.time())
             said = await self._look(emails)
             if isinstance(said, str):
+                if self._away():
+                    return await self._hold(None, said)
                 self._unheard = 0 if self._account.failures else self._unheard + 1
                 if self._unheard == 1:
                     continue
-                self._spared_until = loop.time() + (breaker.LONGEST if self._unheard else 0.0)
-                return
-            self._unheard = 0
+                self._held, self._spared_until = 0, loop.time() + breaker.LONGEST
+                return True
+            self._unheard = self._held = 0
             await self._heard(asked, emails, said)
+        return True
+
+    def _away(self) -> bool:
+        """Whether the question is probe enough. Not for ever: who answers no questions may still take records."""
+        return self._held < HELD if self._account.failures else self._held == 0 and self._failures >= SURE
+
+    async def _hold(self, seconds: float | None, cause: str) -> bool:
+        self._held += 1
+        await self._account.block(seconds, cause)
+        return False
 
     # ---- one look-up ------------------------------------------------------------------------------------------------
 

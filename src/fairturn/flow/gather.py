@@ -14,7 +14,8 @@ from fairturn.decide.sizing import Size, start
 from fairturn.model import Batch
 from fairturn.ports import Ledger
 
-Before = Callable[[Sequence[int], Sequence[int]], Awaitable[None]]  # leads that leave, and all that wait with them
+# leads that leave, and all that wait with them -> whether they may
+Before = Callable[[Sequence[int], Sequence[int]], Awaitable[bool]]
 CONTENDED = 0.25  # seconds until the next look, when rows that were ripe could not be had
 
 
@@ -82,8 +83,8 @@ async def gather(
     pending = await ledger.pending(destination, window.max_records * (window.max_slots + 1))
     departure = ripe(replace(pending, in_flight=in_flight), window, pending.now)
     if departure.leads:
-        if before is not None:
-            await before(departure.leads, [row.lead for row in pending.rows])
+        if before is not None and not await before(departure.leads, [row.lead for row in pending.rows]):
+            return Gathered(None, 0.0)
         batch = await ledger.take(destination, holder, departure.leads, timeout)
         return Gathered(batch, None if batch else CONTENDED)
     if departure.next_at is None:
