@@ -153,20 +153,6 @@ async def test_what_the_crm_refused_is_not_looked_for_and_what_may_have_been_mad
     assert not record.reread
 
 
-async def test_the_owner_of_a_record_that_we_made_is_ours_to_correct(ledger, rows):
-    """Its answer was lost, and the lead went to another rep since: whom it has there is whom we had given it to."""
-    lead = await rows.new()
-    batch = await take(ledger, lead)
-    key = batch.records[0].key
-    unknown = [RetryAt(lead, 0, "UNKNOWN", "?", counts=False)]
-    await ledger.settle(batch, Answer((Unknown(key, "reset"),)), unknown, ME)
-    batch = await take(ledger, lead)
-    there = {"owners": {key: "005OLD"}, "found": {key: {"Fairturn_Id__c": key}}}
-    await settle(ledger, batch, Written(key, "00QNEW", created=False, owner_stands="005OLD"), **there)
-    (record,) = (await take(ledger, lead)).records
-    assert (record.owner, record.owner_known, record.reread) == ("ann", "005OLD", False)
-
-
 async def test_the_owner_of_somebody_elses_record_that_a_write_ran_into_stands(ledger, rows):
     """It was to be a new one, and the CRM said that the person is there: that record was never ours."""
     lead = await rows.new()

@@ -257,6 +257,17 @@ async def test_nothing_goes_back_on_a_contact_whose_making_was_not_answered(hub,
     assert (contact["city"], contact["industry"], contact["no_mail"]) == ("Ulm", "Retail", "true")
 
 
+async def test_whom_we_had_sent_in_a_lost_write_is_no_stranger(hub, crm):
+    """The lead went to another rep since."""
+    destination = await crm()
+    hub.faults({"kind": "reset_after", "path": "/batch/upsert", "nth": [1]})
+    answer = await destination.write(batch(outgoing(1, "ann")))
+    again = outgoing(1, "bob", attempt=2, reread=True, confirmed=answer.records["ft-1"])
+    [one] = await write(destination, again)
+    assert one.owner_stands is None
+    assert hub.contacts()["lead1@acme.test"]["hubspot_owner_id"] == hub.owners["bob"]
+
+
 async def test_a_record_id_that_the_lead_came_with_is_read_first(hub, crm):
     """A source that names the contact skips the question; nothing is known of it yet."""
     there = hub.contact(email="lead1@acme.test", owner="Bob Baker", city="Bonn")

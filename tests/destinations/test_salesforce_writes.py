@@ -200,6 +200,21 @@ async def test_nothing_goes_back_on_a_record_whose_making_was_not_answered(org, 
     assert isinstance(answer.outcomes[0], Written)
 
 
+async def test_whom_we_had_sent_in_a_lost_write_is_no_stranger(org, crm):
+    """Two leads that went to other reps since. One was taken by a person meanwhile."""
+    destination = crm()
+    org.faults({"kind": "reset_after", "on": "write", "nth": [1]})
+    first = await write(destination, outgoing(1), outgoing(2))
+    org.post("/owner", {"object": "Lead", "email": "lead2@acme.com", "owner": "gone@crm.test", "by": "Zoe"})
+    again = [outgoing(n, owner="bob", attempt=2, reread=True, confirmed=first.records[f"ft-{n}"]) for n in (1, 2)]
+    answer = await write(destination, *again)
+    assert [one.owner_stands for one in answer.outcomes] == [None, org.users["gone"]]
+    assert {row["Email"]: row["OwnerId"] for row in records(org).values()} == {
+        "lead1@acme.com": org.users["bob"],
+        "lead2@acme.com": org.users["gone"],
+    }
+
+
 async def test_what_we_own_ourselves_is_given_to_the_rep(org, crm):
     """Records that the integration made otherwise are its own user's."""
     (there,) = org.post("/seed", {"leads": [{"LastName": "x", "Company": "y", "Email": "lead1@acme.com"}]})["leads"]

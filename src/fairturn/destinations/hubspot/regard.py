@@ -61,8 +61,10 @@ class Regard:
 
     def _stands(self, row: Row, contact: Contact) -> str | None:
         """The owner who is there and stays: set by somebody since we last knew, or active where we never knew."""
-        there, ours = contact.owner, row.record.get(OWNER)
-        if there is None or ours is None or there in (ours, row.outgoing.owner_known):
+        there, ours, out = contact.owner, row.record.get(OWNER), row.outgoing
+        # With a lost answer, whom we had sent: another one there was set by somebody since.
+        sent = (out.confirmed or {}).get(OWNER) if out.owner_known is None else out.owner_known
+        if there is None or ours is None or there in (ours, sent):
             return None
         if row.outgoing.owner_known is None and free(self.people.person("", contact), self.policy) is not None:
             return None

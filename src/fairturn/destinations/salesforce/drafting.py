@@ -88,7 +88,9 @@ class Drafter:
             return None
         if out.owner_known is None and not there.kept and there.owner.startswith(QUEUE):
             return None  # the event named the record, and nobody has it yet
-        ours = [one for one in (out.owner_known, user) if one is not None]
+        # With a lost answer, whom we had sent: another one there was set by somebody since.
+        sent = (out.confirmed or {}).get("OwnerId") if out.owner_known is None else None
+        ours = [str(one) for one in (out.owner_known, sent, user) if one is not None]
         return there.owner if there.kept or not any(same_id(there.owner, one) for one in ours) else None
 
     def _unmarked(self, out: Outgoing) -> bool:

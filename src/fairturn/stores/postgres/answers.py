@@ -9,7 +9,7 @@ import orjson
 from fairturn.model import Answer, Done, Later, Outcome, Outgoing, Refused, RetryAt, Unknown, Verdict, Written
 
 LONGEST = 2000  # characters of the CRM's words that are kept
-VERDICT_COLUMNS, OUTCOME_COLUMNS = 17, 11
+VERDICT_COLUMNS, OUTCOME_COLUMNS = 17, 10
 
 
 def kept(words: str) -> str:
@@ -67,20 +67,12 @@ def _done(verdict: Done, record: Outgoing, answer: Answer) -> tuple[object, ...]
         None if owner is None else kept(owner),
         text({name: kept(words) for name, words in verdict.without.items()}),
         text(answer.refused.get(key)),
-        verdict.owner_stands is not None and _was_known(record, answer),
+        verdict.owner_stands is not None,
     )
 
 
-def _was_known(record: Outgoing, answer: Answer) -> bool:
-    """Whether the owner there can be one whom we had given it before: we read or wrote the record, or it bears our key
-    although nobody told us that it was made. Of any other we knew nothing: its owner was there first.
-    """
-    made = record.record_id is None and record.key in answer.found.get(record.key, {}).values()
-    return record.owner_known is not None or made
-
-
 def outcome_row(record: Outgoing, outcome: Outcome | None, answer: Answer) -> tuple[object, ...]:
-    """(lead, outcome, code, message, record_id, created, owner, record, without, owner_stands, was_known)"""
+    """(lead, outcome, code, message, record_id, created, owner, record, without, owner_stands)"""
     stands = outcome.owner_stands if isinstance(outcome, Written) else None
     without = outcome.without if isinstance(outcome, Written) else None
     return (
@@ -90,7 +82,6 @@ def outcome_row(record: Outgoing, outcome: Outcome | None, answer: Answer) -> tu
         text(answer.records.get(record.key)),
         text({name: kept(words) for name, words in without.items()}) if without else None,
         None if stands is None else kept(stands),
-        _was_known(record, answer),
     )
 
 

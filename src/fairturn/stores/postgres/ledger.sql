@@ -162,11 +162,11 @@ join change c on c.lead_id = n.lead_id and c.destination_id = $1 and c.batch_id 
 -- A verdict counts for the version that was sent. Version and owner_version may have moved on meanwhile; a newer owner
 -- stays due, because owner_confirmed stops at what was sent. An owner is due once more, as a version of its own, where a
 -- record was made anew without one, and where somebody else's was found ($3 seconds or less after ours was decided: then
--- ours is the newer decision, and only what we knew of theirs was old. Of a record that we never read, and did not make,
--- we knew nothing: its owner was there first).
+-- ours is the newer decision, and only what we knew of theirs was old. Of a record that we never read we knew nothing:
+-- its owner was there first).
 with v as (
     select v.*, c.version > c.sent_version as moved, c.version + 1 as next, w.oldest_event_at,
-           v.ownerless or (v.stands
+           v.ownerless or (v.stands and c.owner is not null
                            and coalesce(c.owner_at >= b.taken_at - make_interval(secs => $3), false)) as again
     from unnest($4::bigint[], $5::text[], $6::float8[], $7::boolean[], $8::text[], $9::text[], $10::text[], $11::text[],
                 $12::boolean[], $13::boolean[], $14::boolean[], $15::text[], $16::text[], $17::text[], $18::text[],
@@ -225,14 +225,14 @@ where c.destination_id = $1 and c.lead_id = v.lead_id and c.batch_id = $2
 -- What the CRM said is a fact whoever holds the rows by now.
 with n as (
     select * from unnest($3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[], $8::boolean[], $9::text[], $10::text[],
-                         $11::text[], $12::text[], $13::boolean[])
-        as n (lead_id, outcome, code, message, record_id, created, owner, record, without, stands, was_known)
+                         $11::text[], $12::text[])
+        as n (lead_id, outcome, code, message, record_id, created, owner, record, without, stands)
 )
 update write w
 set outcome = n.outcome, code = n.code, message = n.message, record_id = nullif(n.record_id, ''), created = n.created,
     owner = n.owner, record = n.record::jsonb, answered_at = clock_timestamp(), without = n.without::jsonb,
     -- Ours follows at once where it is the newer decision (see settle).
-    owner_stands = case when n.was_known and c.owner_at >= b.taken_at - make_interval(secs => $2) then null
+    owner_stands = case when c.owner is not null and c.owner_at >= b.taken_at - make_interval(secs => $2) then null
                         else n.stands end
 from n, batch b, change c
 where w.batch_id = $1 and w.lead_id = n.lead_id and b.id = w.batch_id
