@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairturn.decide.batching import Departure, Pending, Window, ripe
+from fairturn.decide.batching import Departure, Pending, Window, company, ripe
 from fairturn.model import Ripening
 
 T0 = datetime(2026, 3, 2, 10, tzinfo=UTC)
@@ -48,6 +48,30 @@ def test_steady_events_do_not_postpone_a_departure_case_65():
     window = Window(linger=10)
     assert ripe(waiting(row(1, 0)), window, at(9)).next_at == at(10)
     assert ripe(waiting(row(1, 0)), window, at(10)).leads == (1,)
+
+
+def test_what_is_ripe_waits_for_those_who_are_asked_about_unless_it_is_full():
+    window = Window(company=0.7, max_records=3)
+    assert ripe(waiting(row(1), row(2)), window, at(2)) == Departure((), at(2.7))
+    assert ripe(waiting(row(1), row(2), row(3)), window, at(2)).leads == (1, 2, 3)
+    assert ripe(waiting(row(1), row(2)), replace(window, limits={None: 2}), at(2)).leads == (1, 2)
+    assert ripe(waiting(row(1)), Window(company=0.7), at(1)) == Departure((), at(2)), "the window itself stands"
+    assert ripe(waiting(row(1)), replace(window, kind="none"), at(2)).leads == (1,)
+
+
+@pytest.mark.parametrize(
+    ("asked_at", "heard_at", "left_at", "wanted"),
+    [
+        (None, 0.0, 50.0, 0.0),  # nobody is asked about
+        (99.5, 0.0, 50.0, 1.5),  # somebody is: at most until a linger after the question
+        (97.0, 0.0, 50.0, 0.0),  # a CRM that takes long over it
+        (99.9, 99.95, 50.0, 0.1),  # answered: route has a moment, whoever else is asked about meanwhile
+        (99.9, 99.0, 50.0, 0.0),
+        (99.9, 49.0, 50.0, 1.9),  # the answer's leads have left
+    ],
+)
+def test_how_long_a_request_waits_for_those_who_are_asked_about(asked_at, heard_at, left_at, wanted):
+    assert company(asked_at, heard_at, left_at, 2.0, 100.0) == pytest.approx(wanted)
 
 
 def test_a_second_request_leaves_only_while_more_than_a_full_one_waits():

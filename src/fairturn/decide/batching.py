@@ -18,6 +18,7 @@ from fairturn.model import Ripening
 
 RANK: Mapping[str, int] = {"high": 0, "normal": 1, "bulk": 2}
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+PLACED = 0.15  # seconds in which a lead gets its owner once a CRM has answered about it
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,7 @@ class Window:
     max_records: int = 200
     limits: Mapping[str | None, int] = field(default_factory=dict)  # object -> what the org swallows of it at once
     lingers: Mapping[Priority, float] = field(default_factory=dict)
+    company: float = 0.0  # seconds until those who are being asked about may come along
 
     def linger_of(self, priority: Priority) -> float:
         return max(self.linger, self.lingers.get(priority, 0.0))
@@ -76,8 +78,28 @@ def ripe(pending: Pending, window: Window, now: datetime) -> Departure:
     alone = pending.in_flight == 0 or _crowded(able, window)
     opens = [_opens(row, window, alone=alone) for row in able]
     if able and min(opens) <= now:
+        if window.kind == "adaptive" and window.company > 0 and not _full(able, window):
+            return Departure((), now + timedelta(seconds=window.company))
         return Departure(_fill(able, window), None)
     return Departure((), min([*opens, *due], default=None))
+
+
+def company(asked_at: float | None, heard_at: float, left_at: float, linger: float, now: float) -> float:
+    """Seconds that a request which could leave waits for leads that a CRM is being asked about: they are ripe once it
+    has answered, and would follow in a request of their own. Times in seconds of one clock.
+
+    asked_at: of the oldest look-up that is out. heard_at: of the last answer. left_at: of the last request. An answer
+    opens the way whatever else is asked meanwhile, and nobody waits for one longer than `linger`.
+    """
+    if heard_at > left_at:
+        return max(0.0, heard_at + PLACED - now)
+    return 0.0 if asked_at is None else max(0.0, asked_at + linger - now)
+
+
+def _full(able: Sequence[Ripening], window: Window) -> bool:
+    """Whether there is no room for company."""
+    by_object = Counter(row.object_type for row in able)
+    return len(able) >= window.max_records or any(n >= window.limit_of(name) for name, n in by_object.items())
 
 
 def _crowded(able: Sequence[Ripening], window: Window) -> bool:

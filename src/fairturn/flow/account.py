@@ -17,7 +17,7 @@ import structlog
 
 from fairturn.config import Destination as Settings
 from fairturn.decide import breaker
-from fairturn.decide.batching import Window
+from fairturn.decide.batching import Window, company
 from fairturn.decide.pacing import Bucket, ceiling, resized, spend, wait_of
 from fairturn.decide.sizing import Size, learnt
 from fairturn.errors import DestinationError, LoginRefused, StoreError, WrongOrg
@@ -64,6 +64,9 @@ class Account:
         self._bucket = Bucket.full(BURST, RATE, 0.0)
         self._org_known = settings.mode == "shadow"
         self._org_lock = asyncio.Lock()
+        self._asked: dict[int, float] = {}  # look-ups that are out -> when they left; monotonic
+        self._look_ups = 0
+        self._heard_at = 0.0  # of the last look-up's answer
         self._unsettled = 0
         self._nudges: list[asyncio.Event] = []
         self._keeping: asyncio.Task[None] | None = None
@@ -145,6 +148,27 @@ class Account:
     def spend(self, now: float, calls: int = 1) -> None:
         """Calls that leave now."""
         self._bucket, _ = spend(self._bucket, now, calls)
+
+    # ---- look-ups, and the requests that follow them ----------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def asking(self) -> Iterator[None]:
+        """While a look-up is out: those whom it is about will be written next."""
+        clock = asyncio.get_running_loop().time
+        self._look_ups += 1
+        number = self._look_ups
+        self._asked[number] = clock()
+        try:
+            yield
+        finally:
+            del self._asked[number]
+            self._heard_at = clock()
+            for nudge in self._nudges:
+                nudge.set()
+
+    def company(self, left_at: float, now: float) -> float:
+        """Seconds that a request waits for those who are asked about. left_at: when the last one left."""
+        return company(min(self._asked.values(), default=None), self._heard_at, left_at, self.settings.linger, now)
 
     async def know_org(self) -> None:
         """Before the first request: the org that answers is the one this ledger was filled for. Raises WrongOrg."""

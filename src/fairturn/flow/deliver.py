@@ -51,6 +51,7 @@ class Deliver:
         self._before = before
         self._retrying = Retrying(account.settings.max_attempts, account.settings.retry_for)
         self._flights: set[asyncio.Task[None]] = set()
+        self._left = 0.0  # monotonic, when the last request did
         self._nudge = asyncio.Event()
         self._deaf = False
         self._stopping = asyncio.Event()
@@ -99,7 +100,7 @@ class Deliver:
             self._ledger,
             self._name,
             self._account.holder,
-            self._account.window(),
+            replace(self._account.window(), company=self._account.company(self._left, now)),
             in_flight=len(self._flights),
             timeout=self._settings.request_timeout + DEADLINE,
             before=self._before,
@@ -107,6 +108,7 @@ class Deliver:
         if gathered.batch is None:
             return POLL if gathered.rest is None else gathered.rest
         self._account.spend(now)
+        self._left = now
         flight = asyncio.create_task(self._fly(gathered.batch))
         self._flights.add(flight)
         flight.add_done_callback(self._landed)
