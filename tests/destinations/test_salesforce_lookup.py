@@ -185,6 +185,26 @@ async def test_nobody_is_asked_for_without_an_address(org, crm):
     assert (found.people, found.calls) == ((), 0)
 
 
+async def test_a_rep_whom_the_settings_name_is_known_as_an_owner(org, crm):
+    org.post("/seed", {"leads": [{"LastName": "A", "Company": "A", "Email": "a@acme.com", "Owner": "ann@crm.test"}]})
+    destination = crm(reps={"ann": Rep(name="Ann", email="ann@crm.test")})
+    await destination.org()
+    found = await destination.look_up(["a@acme.com"], ASK)
+    assert found.calls == 1
+    [person] = found.people
+    assert person.owner is not None
+    assert (person.owner.name, person.owner.active) == ("Ann", True)
+
+
+async def test_whether_a_company_is_an_account_is_asked_once(org, crm):
+    """Each part of a Composite takes its time in the org."""
+    destination = crm(account_lookup="Account__r.Fairturn_Key__c")
+    for emails in (["a@acme.com", "b@nowhere.com"], ["c@acme.com", "d@nowhere.com"], ["e@acme.com", "f@elsewhere.com"]):
+        await destination.look_up(emails, ASK)
+    calls = questions(org)
+    assert [len(call["parts"]) for call in calls] == [3, 2, 3]
+
+
 async def test_accounts_are_no_people(org, crm):
     found = await crm(object="Account", external_id="Fairturn_Key__c", map={"Name": "company"}).look_up(["a@b.co"], ASK)
     assert (found.people, found.calls) == ((), 0)

@@ -75,6 +75,8 @@ class Directory:
         kinds = [row for rows in answers[len(users) + len(groups) :] for row in rows]
         for one in asked:
             self._note(one, found, kinds)
+        until = asyncio.get_running_loop().time() + FRESH
+        self._owners |= {user.id[:15]: (until, owner_of(user)) for user in found}
 
     async def owners(self, run: Run, ids: Iterable[str]) -> Mapping[str, Owner]:
         """By the id as given; one whom the org does not show counts as active. Raises DestinationError."""

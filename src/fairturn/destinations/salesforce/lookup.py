@@ -1,8 +1,8 @@
 """Whom the org has with these addresses: Leads, open and converted, and Contacts, in one call.
 
 A person's further facts cost a second call only where they are new: owners whom we have not met, and the Contact of a
-converted Lead where its address is another one. The same call asks which of their companies are accounts there: a
-record that names an account which is none would be refused, and sent a second time without it.
+converted Lead where its address is another one. The same call asks which of their companies are accounts there, where
+that is new too: a record that names an account which is none would be refused, and sent a second time without it.
 """
 
 from __future__ import annotations
@@ -37,6 +37,8 @@ BASE: Final[Mapping[str, tuple[str, ...]]] = {
     CONTACT: ("Id", "Email", "OwnerId", "CreatedDate"),
 }
 CLOSED: Final = 600.0  # seconds until an object that we may not see is asked for again
+KNOWN: Final = 600.0  # seconds until it is asked again whether a company is an account there
+MOST: Final = 10_000  # companies of which that is remembered
 TRIES: Final = 4  # of one look-up, as it learns what the org does not have
 
 SCALAR: Final = (str, int, float, NoneType)  # what a field that we write can hold; bool is an int
@@ -63,6 +65,7 @@ class Reader:
         self._name = name
         self._hidden: dict[tuple[str, str], float] = {}  # object, field in lower case -> until when
         self._closed: dict[str, float] = {}  # object -> until when
+        self._settled: dict[str, float] = {}  # company's key -> until when we know whether it is an account
 
     async def look_up(self, run: Run, emails: Sequence[str]) -> tuple[tuple[Person, ...], tuple[str, ...]]:
         """The people, and those of their companies' keys that no account has. Raises DestinationError."""
@@ -90,12 +93,17 @@ class Reader:
             return []
         hosts = (email.rpartition("@")[2] for email in emails)
         domains = [domain for host in hosts if HOST.fullmatch(host) and (domain := registrable(host))]
+        now = self._now()
+        domains = [domain for domain in domains if self._settled.get(domain, 0.0) <= now]
         return [Question(ACCOUNT, field, tuple(part)) for part in chunks(domains)]
 
     def _absent(self, companies: Sequence[Question], rows: Sequence[Row]) -> tuple[str, ...]:
         """Nothing, where the org would not say."""
         if not companies or self._closed.get(ACCOUNT, 0.0) > self._now():
             return ()
+        if len(self._settled) > MOST:
+            self._settled.clear()
+        self._settled |= {key: self._now() + KNOWN for one in companies for key in one.values}
         there = {str(value_of(row, companies[0].field)).casefold() for row in rows if row["type"] == ACCOUNT}
         return tuple(key for one in companies for key in one.values if key.casefold() not in there)
 
