@@ -56,6 +56,8 @@ def test_what_is_ripe_waits_for_those_who_are_asked_about_unless_it_is_full():
     assert ripe(waiting(row(1), row(2), row(3)), window, at(2)).leads == (1, 2, 3)
     assert ripe(waiting(row(1), row(2)), replace(window, limits={None: 2}), at(2)).leads == (1, 2)
     assert ripe(waiting(row(1)), Window(company=0.7), at(1)) == Departure((), at(2)), "the window itself stands"
+    assert ripe(waiting(row(1)), Window(company=0.7), at(3.5)) == Departure((), at(4)), "at most a linger"
+    assert ripe(waiting(row(1)), Window(company=0.7), at(4)).leads == (1,), "however often the hope is renewed"
     assert ripe(waiting(row(1)), replace(window, kind="none"), at(2)).leads == (1,)
 
 

@@ -78,8 +78,10 @@ def ripe(pending: Pending, window: Window, now: datetime) -> Departure:
     alone = pending.in_flight == 0 or _crowded(able, window)
     opens = [_opens(row, window, alone=alone) for row in able]
     if able and min(opens) <= now:
-        if window.kind == "adaptive" and window.company > 0 and not _full(able, window):
-            return Departure((), now + timedelta(seconds=window.company))
+        # Each answer may renew the hope of company; what could leave a linger ago waits for none.
+        patience = min(opens) + timedelta(seconds=window.linger)
+        if window.kind == "adaptive" and window.company > 0 and now < patience and not _full(able, window):
+            return Departure((), min(patience, now + timedelta(seconds=window.company)))
         return Departure(_fill(able, window), None)
     return Departure((), min([*opens, *due], default=None))
 
