@@ -71,7 +71,8 @@ def _there(found: Why) -> Iterator[str]:
         if one.state == "due":
             yield f"{paper.at(one.since)}  {one.destination} is asked whether {one.email} is there."
         elif one.state == "answered":
-            yield f"{paper.at(one.answered_at)}  {one.destination} was asked for {one.email}: {one.why or 'it answered'}."
+            said = one.why or "it answered"
+            yield f"{paper.at(one.answered_at)}  {one.destination} was asked for {one.email}: {said}."
         else:
             yield f"{paper.at(one.answered_at)}  {one.why or f'{one.destination} gave no answer'}."
 

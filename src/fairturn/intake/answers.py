@@ -26,8 +26,8 @@ def accepted(arrival: Arrival) -> Reply:
 
 
 def owner(found: Assigned, reps: Mapping[str, Rep]) -> dict[str, object]:
-    """`rep` is null for a lead that is held, parked or ignored; `why` says so. One that is `owned` has an active owner in
-    the CRM who is none of our reps: `owner` says who.
+    """`rep` is null for a lead that is held, parked or ignored; `why` says so. One that is `owned` has an active owner
+    in the CRM who is none of our reps: `owner` says who.
     """
     rep = None
     if found.rep is not None:
