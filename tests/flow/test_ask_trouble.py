@@ -88,3 +88,33 @@ async def test_one_lost_answer_before_the_write_makes_nobody_twice(open_asked: A
         await a.whole.quiet()
     assert len(a.org.leads()) == 1
     assert [row["_deleted"] for row in a.org.get("/records/Lead")["records"]] == [False]
+
+
+async def test_a_held_lead_stays_with_whom_a_late_answer_names(open_asked: Any) -> None:
+    """Nobody was free, and nobody knew yet that the person is Olga's. When a rep is free it is not given to him."""
+    a: Asked = await open_asked()
+    users = a.seed(users=[{"name": "Olga Else", "email": "olga@crm.test"}])["users"]
+    a.seed(leads=[there("p0", "olga@crm.test"), there("p1", "Held")])
+    await a.world.pause("ann", "bob")
+    await a.world.route(*people(3))
+    a.org.faults({"kind": "status", "status": 500, "on": "read", "times": 1000})
+    async with a.asking(on_unknown="create"):
+        await a.until("select count(*) = 3 from existing where state = 'unknown'")
+    await a.go_on()
+    assert {status for status, _ in (await a.statuses()).values()} == {"held"}
+    a.org.faults()
+    deliver, ask = await a.stations()
+    deliver._before = ask.once_more
+    async with a.running(deliver):
+        await a.whole.quiet()
+    await a.world.resume("ann", "bob")
+    async with a.working():
+        await a.until("select not exists (select from lead where status in ('held', 'waiting'))")
+        await a.whole.quiet()
+    found = await a.statuses()
+    assert found["p0@gmail.com"] == ("owned", None)
+    assert {found[f"p{n}@gmail.com"][0] for n in (1, 2)} == {"assigned"}
+    rows = {row["Email"]: row["OwnerId"] for row in a.org.get("/records/Lead")["records"]}
+    assert rows.pop("p0@gmail.com") == users[0]["id"]
+    assert set(rows.values()) <= {a.org.users["ann"], a.org.users["bob"]}
+    assert len(rows) == 2

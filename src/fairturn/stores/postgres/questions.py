@@ -93,6 +93,8 @@ class PostgresQuestions:
                 True,
             )
             kept = [lead for lead in found if choices[lead].keeps is not None]
-            await c.execute(SQL.leave_owners, destination, kept, [found[lead].record_id for lead in kept])
+            records = [found[lead].record_id for lead in kept]
+            await c.execute(SQL.leave_owners, destination, kept, records)
+            await c.execute(SQL.judge_anew, destination, kept, records)
         words = [f"{destination} answered when the lead had gone on without: {choices[lead].why}" for lead in late]
         await c.execute(ROUTER.settled, list(late), [destination] * len(late), words)

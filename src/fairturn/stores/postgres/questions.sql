@@ -44,6 +44,14 @@ from unnest($2::bigint[], $3::text[]) as n (lead_id, record_id)
 where c.destination_id = $1 and c.lead_id = n.lead_id and c.record_id = n.record_id
   and c.confirmed = 0 and c.state <> 'in_flight'
 
+-- name: judge_anew
+-- Held for a rep of ours, and now it turns out that it has an owner there who keeps it: route looks at it again, or it
+-- would be taken from him when a rep is free.
+update lead l set status = 'waiting', wait_until = clock_timestamp(), held_at = null
+from unnest($2::bigint[], $3::text[]) as n (lead_id, record_id)
+join change c on c.lead_id = n.lead_id and c.destination_id = $1 and c.record_id = n.record_id and c.confirmed = 0
+where l.id = n.lead_id and l.status = 'held'
+
 -- name: asked
 insert into look_up (destination_id, asked, found, calls) values ($1, $2, $3, $4)
 
