@@ -69,6 +69,7 @@ def test_the_simulator_has_these_fields(sobject):
         found, ours = there[facts(path)["fullName"].lower()], facts(path)
         assert found.kind == KINDS[ours["type"]]
         assert (found.external_id, found.unique) == (ours["externalId"] == "true", ours.get("unique") == "true")
+        assert found.external_id or ours["type"] != "Text" or found.length == int(ours["length"])
 
 
 def test_every_assignment_field_has_one():

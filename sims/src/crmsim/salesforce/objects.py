@@ -62,7 +62,7 @@ def _person(name: str, *, owners: tuple[str, ...], email_label: str) -> list[Fie
         Field("Fairturn_Rule__c", length=80, label="Fairturn Rule"),
         Field("Fairturn_Pool__c", length=80, label="Fairturn Pool"),
         Field("Fairturn_Reason__c", length=255, label="Fairturn Reason"),
-        Field("Fairturn_Assignment_Id__c", length=64, label="Fairturn Assignment Id"),
+        Field("Fairturn_Assignment_Id__c", length=100, label="Fairturn Assignment Id"),
         Field("Fairturn_Assigned_At__c", "datetime", label="Fairturn Assigned At"),
         Field("Fairturn_Received_At__c", "datetime", label="Fairturn Received At"),
         Field("Notes__c", "textarea", 1000, "Notes"),
