@@ -150,6 +150,8 @@ class Sent:
     email: str | None
     rep: str | None = None  # whose the lead is
     due: bool = True  # False: nothing was heard of it since the destination joined the settings
+    heard_at: datetime | None = None  # when the first event of the lead came
+    there: frozenset[str] = frozenset()  # records of the person that the look-up found before the first turn
 
 
 class Proofs(Protocol):
@@ -180,6 +182,8 @@ class Found:
     email: str | None
     owner_name: str | None = None  # where the CRM tells them with the record
     owner_email: str | None = None
+    created_at: datetime | None = None
+    by_us: bool | None = None  # made by the user that the integration is; None: the CRM does not tell
 
 
 class Inspect(Protocol):

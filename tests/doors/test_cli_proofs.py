@@ -5,6 +5,8 @@ from datetime import UTC, datetime
 
 import pytest
 
+from fairturn.assemble.operator import inspects
+from fairturn.config import Settings
 from fairturn.model import Batch, Outgoing, Written
 from tests.destinations.simulated import MAP, simulated
 from tests.doors.commands import Open, Shell, lead, shells
@@ -387,6 +389,16 @@ async def test_leads_of_the_days_in_shadow_are_no_loss_and_are_written_on_demand
     rows = await run.world.fetch("select owner_version > owner_confirmed as owned, state from change order by lead_id")
     assert {tuple(row) for row in rows if row["state"] == "pending"} == {(True, "pending")}
     assert (await run("reconcile", "--json")).json["waiting"] == 4
+
+
+@pytest.mark.parametrize("named", [{}, {"refresh_token": "env:HUB_REFRESH"}])
+async def test_a_hubspot_whose_secrets_the_settings_do_not_name_is_not_asked(named: dict[str, str]):
+    mine = {"type": "hubspot", "map": {"email": "email"}, **named}
+    async with inspects(Settings.model_validate({"destinations": {"hub": mine}}), {}) as (asked, silent):
+        assert not asked
+        assert silent == {
+            "hub": "the settings name neither token nor refresh_token, client_id and client_secret for it"
+        }
 
 
 async def test_a_secret_that_is_missing_or_refused_is_said_without_it(shell: Open, org, monkeypatch):

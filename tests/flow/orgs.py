@@ -13,6 +13,7 @@ import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
+from datetime import UTC, datetime
 from hashlib import blake2b
 from typing import Any, ClassVar
 
@@ -20,10 +21,12 @@ import asyncpg
 import pytest
 
 from fairturn.assemble.deliveries import deliveries
+from fairturn.assemble.operator import inspects
 from fairturn.flow.accept import Accept
 from fairturn.flow.engine import Engine
 from fairturn.model import Arrival, Item
 from fairturn.operate.audit import audit
+from fairturn.operate.reconcile import Reconciled, reconcile
 from fairturn.stores.postgres.database import Database
 from fairturn.stores.postgres.journal import PostgresJournal
 from fairturn.stores.postgres.proofs import PostgresProofs
@@ -38,6 +41,7 @@ PATIENCE = 60.0  # seconds; only a test that fails waits so long
 LATENCY = {"fixed": 0.5, "per_record": 0.01, "token": 0.1}  # simulated seconds
 REPS = ("ann", "bob")  # both CRMs know them by their addresses
 EVERYTHING = 100_000
+LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
 EACH = pytest.mark.parametrize("crm", ["salesforce", "hubspot"], indirect=True)
 SALESFORCE = pytest.mark.parametrize("crm", ["salesforce"], indirect=True)
 ENV = {
@@ -359,6 +363,11 @@ class Site:
             "where c.state = 'failed' order by l.id"
         )
         return [dict(row) for row in rows]
+
+    async def reconciled(self) -> Reconciled:
+        settings = (await self.world.load()).settings
+        async with inspects(settings, ENV) as (crms, silent):
+            return await reconcile(PostgresProofs(self.world.database), crms, silent, settings, LONG_AGO)
 
     async def proves(self, org: Org, leads: int) -> None:
         """All written, none failed, nobody and nothing twice, and the turns were fair."""

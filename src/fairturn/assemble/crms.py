@@ -10,6 +10,11 @@ from fairturn.errors import ConfigError, Fault
 from fairturn.operate.secrets import secret
 
 
+def names_secrets(mine: Destination) -> bool:
+    """Whether the settings say with what a HubSpot account is opened."""
+    return mine.token is not None or None not in (mine.refresh_token, mine.client_id, mine.client_secret)
+
+
 def hubspot_secrets(name: str, mine: Destination, env: Mapping[str, str]) -> Secrets:
     """Of a private app, or of an OAuth app. Raises ConfigError for what is missing."""
     if mine.token is not None:

@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fairturn.assemble.crms import hubspot_secrets
+from fairturn.assemble.crms import hubspot_secrets, names_secrets
 from fairturn.assemble.database import Found, find, reached
 from fairturn.config import Settings
 from fairturn.desk import Acts, Inspect, Proofs, Reads
@@ -132,6 +132,8 @@ async def inspects(
                 silent[name] = "a console keeps nothing"
             elif mine.mode == "shadow":
                 silent[name] = "it runs in shadow mode: nothing is sent there"
+            elif mine.type == "hubspot" and not names_secrets(mine):
+                silent[name] = "the settings name neither token nor refresh_token, client_id and client_secret for it"
             elif mine.type == "hubspot":
                 crms[name] = asked = hubspot.open_inspect(name, mine, **hubspot_secrets(name, mine, env))
                 stack.push_async_callback(asked.close)

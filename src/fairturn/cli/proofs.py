@@ -46,7 +46,8 @@ def reconcile(
     """Ask the CRM itself about every lead that was answered 2xx: is it there, once, with the owner we gave it?
 
     Exit code 1 if one is missing or there twice. Leads on their way, in a list, or older than the destination are
-    counted apart. Another owner in the CRM is listed and is no fault: a person may have changed it.
+    counted apart, and so are second records that were there before us or that somebody else made. Another owner in the
+    CRM is listed and is no fault: a person may have changed it.
     """
     from fairturn.operate.reconcile import reconcile as compare
 
@@ -79,6 +80,14 @@ def _compared(found: Reconciled, since: str) -> None:
     for row in found.twice:
         records = ", ".join(map(str, row["records"])) if isinstance(row["records"], list) else ""
         paper.say(f"TWICE in {row['destination']}: lead {row['lead']} ({row['email'] or 'no address'}): {records}.")
+    for row in found.twins_of_others[:SHOWN]:
+        records = ", ".join(map(str, row["records"])) if isinstance(row["records"], list) else ""
+        paper.say(
+            f"Several of one person in {row['destination']}, not by us: lead {row['lead']} "
+            f"({row['email'] or 'no address'}): {records}."
+        )
+    if len(found.twins_of_others) > SHOWN:
+        paper.say(f"… and {len(found.twins_of_others) - SHOWN:,} more persons with several; --json lists them.")
     for row in found.owner_differs[:SHOWN]:
         wanted, now = row["wanted_name"] or row["wanted"], row["found_name"] or row["found"] or "nobody"
         told = "that was never sent" if row["sent"] is None else "that was sent"

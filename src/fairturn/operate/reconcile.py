@@ -5,21 +5,26 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from fairturn.config import Settings
+from fairturn.decide.outgoing import untold
+from fairturn.decide.record_ids import is_record_id
 from fairturn.decide.users import bare, same_id
 from fairturn.desk import Found, Inspect, Proofs, Sent
 
 ANSWERED = 500  # leads of one round of questions
+CLOCKS = timedelta(minutes=1)  # how far the CRM's clock, which tells whole seconds, may be from ours
 Progress = Callable[[str, int, int], None]
-Key = Callable[[str], str]
+People = Mapping[str, tuple[str, str]]  # rep -> name, and how the settings tell the CRM's user: id, address or name
 
 
 @dataclass(slots=True)
 class Reconciled:
     """One row per finding; `waiting` are on their way, `listed` stand in a list that a person sees.
 
+    `twins_of_others`: records of a lead's person beside the one that is written, which were there before us or which
+    somebody else made. They are no fault of ours; a person may merge them.
     `never_due`: nothing was heard of them since the destination joined the settings or left shadow mode, so nothing was
     to be written.
     """
@@ -27,6 +32,7 @@ class Reconciled:
     checked: int = 0
     missing: list[dict[str, object]] = field(default_factory=list)
     twice: list[dict[str, object]] = field(default_factory=list)
+    twins_of_others: list[dict[str, object]] = field(default_factory=list)
     owner_differs: list[dict[str, object]] = field(default_factory=list)
     waiting: int = 0
     listed: int = 0
@@ -43,6 +49,7 @@ class Reconciled:
             "checked": self.checked,
             "missing": self.missing,
             "twice": self.twice,
+            "twins_of_others": self.twins_of_others,
             "owner_differs": self.owner_differs,
             "waiting": self.waiting,
             "listed": self.listed,
@@ -63,7 +70,7 @@ async def reconcile(
     """Raises DestinationError when a CRM cannot be asked. A lead that goes out while we ask counts as on its way."""
     result = Reconciled(asked=tuple(inspects), silent=silent)
     for name, crm in inspects.items():
-        people = {rep: (row.name, row.ids[name]) for rep, row in settings.reps.items() if name in row.ids}
+        people = people_of(settings, name)
         leads = await _answered(proofs, name, since)
         done = 0
         for start in range(0, len(leads), ANSWERED):
@@ -72,6 +79,14 @@ async def reconcile(
             done += len(part)
             progress(name, done, len(leads))
     return result
+
+
+def people_of(settings: Settings, destination: str) -> People:
+    """The reps whom the CRM is told as owners: nobody, where it is told none."""
+    if destination in untold(settings):
+        return {}
+    named = {rep: (row.name, row.ids.get(destination) or row.email) for rep, row in settings.reps.items()}
+    return {rep: (name, user) for rep, (name, user) in named.items() if user}
 
 
 async def _answered(proofs: Proofs, destination: str, since: datetime) -> list[Sent]:
@@ -91,9 +106,9 @@ def judge(
     destination: str,
     leads: Sequence[Sent],
     found: Sequence[Found],
-    people: Mapping[str, tuple[str, str]],
+    people: People,
 ) -> None:
-    """Adds to `result` what the CRM's records say of these leads. `people`: rep -> name, and the CRM's user."""
+    """Adds to `result` what the CRM's records say of these leads."""
     by_key: dict[str, list[Found]] = defaultdict(list)
     by_id = {record.record_id[:15]: record for record in found}
     by_email: dict[str, list[Found]] = defaultdict(list)
@@ -108,31 +123,44 @@ def judge(
         ours = by_key.get(lead.key or "") or ([known] if known is not None else [])
         row: dict[str, object] = {"lead": lead.lead, "destination": destination, "key": lead.key, "email": lead.email}
         alike = by_email.get((lead.email or "").lower(), []) if ours else []
-        several = {record.record_id for record in (*ours, *alike)}
+        several = {record.record_id: record for record in (*ours, *alike)}
         if len(several) > 1:
-            result.twice.append(row | {"records": sorted(several)})
+            mine = {record.record_id for record in ours}
+            twins = [record for record in several.values() if record.record_id not in mine]
+            excused = len(mine) == 1 and all(_of_others(lead, ours[0], twin) for twin in twins)
+            (result.twins_of_others if excused else result.twice).append(row | {"records": sorted(several)})
         if not ours:
             _absent(result, destination, lead, row)
         elif (differs := _owner_differs(lead, ours[0], people)) is not None:
             result.owner_differs.append(row | {"record": ours[0].record_id} | differs)
 
 
-def _owner_differs(lead: Sent, found: Found, people: Mapping[str, tuple[str, str]]) -> dict[str, object] | None:
+def _of_others(lead: Sent, ours: Found, twin: Found) -> bool:
+    """Whether a second record with the lead's address is none that we made: all that we make bear a key of ours."""
+    if twin.record_id in lead.there:
+        return ours.record_id in lead.there  # else we knew that it is there, and made another one beside it
+    if twin.created_at is not None and lead.heard_at is not None and twin.created_at < lead.heard_at - CLOCKS:
+        return True
+    return twin.key is None and not twin.by_us
+
+
+def _owner_differs(lead: Sent, found: Found, people: People) -> dict[str, object] | None:
     """Who should have the record and who has it, where that is not the same user."""
     owner = lead.rep or lead.owner  # parked and held leads have no rep, but a queue that was sent
-    _, wanted = people.get(owner or "", (None, owner))
+    name, wanted = people.get(owner or "", (None, owner))
     if owner is None or wanted is None or (lead.rep and lead.rep not in people) or _is(wanted, found):
         return None
     sent = people[lead.owner][1] if lead.owner and lead.owner in people else lead.owner
     if lead.state in {"pending", "in_flight"} and sent != wanted:
         return None  # the owner is on its way
-    names = {user[:15]: name for name, user in people.values()}
+    if found.owner is not None and found.owner_name is None and found.owner_email is None and not _is_id(wanted):
+        return None  # the CRM does not tell who that is
     return {
         "sent": sent,
         "wanted": wanted,
-        "wanted_name": names.get(wanted[:15]),
+        "wanted_name": name,
         "found": found.owner,
-        "found_name": names.get((found.owner or "")[:15]) or found.owner_name,
+        "found_name": next((name for name, user in people.values() if _is(user, found)), found.owner_name),
     }
 
 
@@ -155,3 +183,8 @@ def _is(wanted: str, found: Found) -> bool:
         return False
     named = wanted.casefold() == (found.owner_name or "").casefold()
     return same_id(wanted, found.owner) or bare(wanted) == bare(found.owner_email) or named
+
+
+def _is_id(wanted: str) -> bool:
+    """HubSpot's are numbers."""
+    return is_record_id(wanted) or wanted.isdigit()

@@ -17,7 +17,8 @@ from fairturn.config import Destination as Settings
 from fairturn.desk import Found
 from fairturn.destinations.http import Reply, base_of, exchange, open_client
 from fairturn.destinations.salesforce.auth import Credentials, Login, Session
-from fairturn.destinations.salesforce.lookup import BASE
+from fairturn.destinations.salesforce.ids import same_id
+from fairturn.destinations.salesforce.lookup import BASE, moment
 from fairturn.destinations.salesforce.objects import CONTACT, LEAD
 from fairturn.destinations.salesforce.soql import among, chunks, select
 from fairturn.errors import DestinationError
@@ -39,6 +40,7 @@ class SalesforceInspect:
         )
         self._login = Login(self._client, credentials, name)
         self._session: Session | None = None
+        self._frozen: set[str] = set()  # converted Leads that were found
 
     def __repr__(self) -> str:
         return f"SalesforceInspect({self._name!r})"
@@ -47,7 +49,7 @@ class SalesforceInspect:
         """Each record once, however it was found. Raises DestinationError.
 
         A lead's record may be a Contact: it was one before, or its Lead was converted. A converted Lead is no second
-        record of the person beside it.
+        record of the person beside it, even where both bear our key.
         """
         key, mine = self._settings.external_id, self._settings.object
         contacts = [CONTACT] if mine == LEAD and self._settings.existing == "ask" else []
@@ -60,14 +62,16 @@ class SalesforceInspect:
             prefix = PREFIXES.get(sobject)
             ids = [one for one in records if one not in found and prefix is not None and one.startswith(prefix)]
             await self._into(found, sobject, "Id", ids)
-        return list(found.values())
+        alive = {record.key for one, record in found.items() if record.key and one not in self._frozen}
+        return [record for one, record in found.items() if one not in self._frozen or record.key not in alive]
 
     async def close(self) -> None:
         await self._client.aclose()
 
     def _found(self, row: dict[str, Any]) -> Found:
         key = row.get(self._settings.external_id)
-        owner = row.get("Owner") or {}
+        owner, maker = row.get("Owner") or {}, row.get("CreatedById")
+        us = self._session.user if self._session is not None else None
         return Found(
             str(row.get("Id")),
             key or None,
@@ -75,6 +79,8 @@ class SalesforceInspect:
             row.get("Email") or None,
             owner.get("Name") or None,
             owner.get("Email") or None,
+            moment(row.get("CreatedDate")),
+            same_id(maker, us) if isinstance(maker, str) and us is not None else None,
         )
 
     async def _into(self, found: dict[str, Found], sobject: str, field: str, values: Sequence[str]) -> None:
@@ -87,12 +93,15 @@ class SalesforceInspect:
                 raise
             for row in rows:
                 record = self._found(row)
+                if row.get("IsConverted") is True:
+                    self._frozen.add(record.record_id)
                 found[record.record_id] = record
 
     async def _query(self, sobject: str, field: str, values: Sequence[str]) -> list[dict[str, Any]]:
         email = ("Email",) if sobject in BASE else ()
         open_ones = " AND IsConverted = false" if sobject == LEAD and field == "Email" else ""
-        names = ("Id", "OwnerId", *email, self._settings.external_id)
+        converted = ("IsConverted",) if sobject == LEAD else ()
+        names = ("Id", "OwnerId", "CreatedDate", "CreatedById", *converted, *email, self._settings.external_id)
         soql = select(names, sobject, f"{among(field, values)}{open_ones}").replace(
             "OwnerId", "OwnerId, Owner.Name, Owner.Email", 1
         )

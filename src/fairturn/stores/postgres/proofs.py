@@ -115,4 +115,6 @@ def sent(row: Any) -> Sent:
         rep=row["rep_id"],
         due=row["due"],
         email=email if isinstance(email, str) else None,
+        heard_at=row["created_at"],
+        there=frozenset(row["there"]),
     )

@@ -20,10 +20,12 @@ select count(*) from assignment where kind = 'owner'
 
 -- name: answered
 -- Leads with an event of the time in question, as the older of those that proved to be one person.
-select l.id, l.status, l.rep_id, l.fields -> 'email' ->> 0 as email, c.external_key, c.state,
+select l.id, l.created_at, l.status, l.rep_id, l.fields -> 'email' ->> 0 as email, c.external_key, c.state,
        c.confirmed > 0 as confirmed, c.record_id, c.record, w.owner,
        case when c.state = 'done' and c.confirmed = 0 and coalesce(t.trial, false) then false
-            else c.lead_id is not null or e.last_at >= d.joined_at end as due
+            else c.lead_id is not null or e.last_at >= d.joined_at end as due,
+       array(select p ->> 'record_id' from existing x cross join jsonb_array_elements(x.people) p
+             where x.lead_id = l.id and x.destination_id = $1) as there
 from (
     select coalesce(l.merged_into, l.id) as id, max(e.received_at) as last_at
     from event e join lead l on l.id = e.lead_id
