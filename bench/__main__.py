@@ -1,4 +1,4 @@
-"""python -m bench [intake | flow | page]: without a word a short run of everything, in under two minutes."""
+"""python -m bench [intake | flow | crm | page]: without a word a short run of everything, in under two minutes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from bench import flow, intake, page
+from bench import crm, flow, intake, page
 from bench.house import Failed
 
 
@@ -23,7 +23,10 @@ def arguments() -> argparse.ArgumentParser:
     door.add_argument("--rounds", type=int, default=3, help="of each server, taking turns; medians count (3)")
     whole = verbs.add_parser("flow", help="leads assigned per second, from the webhook to the ledger")
     whole.add_argument("--leads", type=int, default=30_000, help="of each of the two parts (30,000)")
-    for verb in (door, whole):
+    there = verbs.add_parser("crm", help="the demo into both simulated CRMs: calls, seconds, and who was there")
+    there.add_argument("--leads", type=int, default=500, help="of each CRM (500)")
+    there.add_argument("--seconds", type=float, default=60, help="of the burst (60)")
+    for verb in (door, whole, there):
         verb.add_argument("--json", type=Path, metavar="F", help="write the figures to this file")
     verbs.add_parser("page", help="write docs/explanation/measured.md from bench/results")
     return ask
@@ -37,6 +40,8 @@ def main() -> int:
                 show(asyncio.run(intake.measure(args.seconds, args.clients, args.rounds)), args.json)
             case "flow":
                 show(asyncio.run(flow.measure(args.leads)), args.json)
+            case "crm":
+                show(crm.measure(args.leads, args.seconds), args.json)
             case "page":
                 page.write()
             case _:

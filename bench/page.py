@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 
 RESULTS = Path(__file__).parent / "results"
+NAMES = ("intake", "flow", "crm")
 PAGE = Path(__file__).parents[1] / "docs/explanation/measured.md"
 
 
@@ -18,7 +19,7 @@ def write() -> None:
 
 
 def text() -> str:
-    found = {name: orjson.loads((RESULTS / f"{name}.json").read_bytes()) for name in ("intake", "flow")}
+    found = {name: orjson.loads((RESULTS / f"{name}.json").read_bytes()) for name in NAMES}
     machine = found["intake"]["machine"]
     return TEXT.format(
         cores=machine["cores"],
@@ -34,11 +35,16 @@ def text() -> str:
         leads=found["flow"]["conditions"]["leads"],
         assignments=f"{found['flow']['audit']['assignments']:,}",
         counts=counts(found["flow"]),
+        crm=table(found["crm"]),
+        burst=f"--leads {found['crm']['conditions']['leads']} --seconds {found['crm']['conditions']['seconds']:g}",
+        share=f"{found['crm']['salesforce']['there']['people'] / found['crm']['conditions']['leads']:.0%}".replace(
+            "%", " %"
+        ),
     )
 
 
 def table(found: dict[str, Any]) -> str:
-    return intake_table(found) if found["bench"] == "intake" else flow_table(found)
+    return {"intake": intake_table, "flow": flow_table, "crm": crm_table}[found["bench"]](found)
 
 
 def intake_table(found: dict[str, Any]) -> str:
@@ -77,6 +83,39 @@ def flow_table(found: dict[str, Any]) -> str:
     return (
         f"{markdown(head, rows)}\n\nThe audit of all turns {said}; furthest from a fair share: {worst:.2f} of a lead."
     )
+
+
+def crm_table(found: dict[str, Any]) -> str:
+    names = {"salesforce": "Salesforce", "hubspot": "HubSpot"}
+    told = [crm_figures(found[crm], crm) for crm in names]
+    return markdown(("", *names.values()), [(label, *(one[label] for one in told)) for label in told[0]])
+
+
+def crm_figures(run: dict[str, Any], crm: str) -> dict[str, str]:
+    there, wait = run["there"], run["seconds_to_crm"]
+    return {
+        "API calls": f"{run['api_calls'][crm]:,}",
+        "of them questions: who is there?": f"{run['reads']:,}",
+        "calls of one per event": f"{run['calls_one_per_event']:,}",
+        "calls that failed": f"{run['failed_calls']:,}",
+        "seconds from event to CRM, p50": f"{wait['p50']:.1f}",
+        "p95": f"{wait['p95']:.1f}",
+        "p99": f"{wait['p99']:.1f}",
+        "leads lost, and people there twice": f"{run['lost']:,}, {run['duplicated']:,}",
+        "leads with a rep": f"{run['assigned']:,}",
+        "with somebody who is none": f"{run['owned']:,}",
+        "people who were there before": f"{there['people']:,}",
+        "who stayed with their owner": f"{there['owners_kept']:,}",
+        "who were free, and went to a rep": f"{there['assigned']:,}",
+        "owners taken": f"{there['owners_taken']:,}",
+        "new records for them": f"{there['new_records']:,}",
+        "typed titles written over": f"{there['written_over']:,}",
+        "furthest from a fair share, of a lead": f"{worst(run):.2f}",
+    }
+
+
+def worst(run: dict[str, Any]) -> float:
+    return max(float(pool["max_deviation"]) for pool in run["pools"].values())
 
 
 def counts(found: dict[str, Any]) -> str:
@@ -134,4 +173,16 @@ the worker alone drains what has piled up while it stood still.
 {counts}
 
 The pool `large` gives people of one company to one rep, who pays a turn for it; `everyone` only takes turns.
+
+## From the webhook to the CRM
+
+    python -m bench crm {burst} --json bench/results/crm.json
+
+`fairturn demo {burst}`, into a simulated Salesforce and then into a simulated HubSpot: three webhooks
+for each lead (a form, enrichment, a score), companies by Zipf's law, half a second for each request and 10 ms for each
+record in it; in Salesforce each part of a Composite costs as much as a request. {share} of the people are in the CRM
+already: with a rep, with somebody else, in a queue or with nobody, with somebody who has left, converted, or customers.
+What was lost, made twice or taken is read from the simulator's evidence.
+
+{crm}
 """

@@ -76,7 +76,7 @@ token = "file:{folder}/crm.token"     # of a private app
 allow_private = true                  # the simulator is on this machine; leave it out for a real account
 external_id = "fairturn_id"           # a unique property: by it a retry finds what the first try made
 recycle_statuses = ["UNQUALIFIED"]    # a contact with this lead status is free, whoever owns it
-lookup_linger = "2.5s"                # new and known contacts are two requests: half a second more saves some
+lookup_linger = "2.5s"                # from question to question; more is fewer calls, and a longer wait for the first
 
 # Property of the contact = lead field. On a contact that is there already, a property is written where it is empty,
 # or still as we wrote it. `mode` says otherwise.

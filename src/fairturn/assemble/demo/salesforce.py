@@ -85,6 +85,7 @@ allow_private = true                  # the simulator is on this machine; leave 
 external_id = "Fairturn_Id__c"        # by it a retry finds the record that the first try made
 account_lookup = "{lookup}"   # a lookup of this org's own: a plain Lead knows no account
 recycle_statuses = ["Recycled"]       # a record with this status is free, whoever owns it
+lookup_linger = "1.75s"               # from question to question; more is fewer calls, and a longer wait for the first
 
 # Field of the Lead = lead field. On a record that is there already, a field is written where it is empty, or still
 # as we wrote it. `mode` says otherwise.
