@@ -273,9 +273,30 @@ async def test_an_owner_set_by_somebody_else_stands(ledger, rows):
     assert (write["owner"], write["owner_stands"]) == (None, "005BOB")
 
 
-async def test_an_assignment_made_just_now_is_newer_than_theirs(ledger, rows):
+async def assigned_by(rows, lead, actor):
+    sql = """insert into assignment (kind, rep_id, lead_id, reason, actor) values ('owner', 'ann', $1, 'hers', $2)"""
+    await rows.connection.execute(sql, lead, actor)
+
+
+@pytest.mark.parametrize("actor", ["route-1", "sync", "fairturn"])
+async def test_a_turn_just_now_takes_the_lead_from_nobody_who_took_it_before(ledger, rows, actor):
+    """It was held, somebody took it out of the queue in the CRM, and then a rep was back."""
+    lead = await adopted(rows)
+    await rows.connection.execute("update change set found_at = owner_at - interval '2 minutes'")
+    await assigned_by(rows, lead, actor)
+    batch = await take(ledger, lead)
+    key = batch.records[0].key
+    assert batch.records[0].reread
+    await settle(ledger, batch, Written(key, "00QOLD", False, owner_stands="005BOB"), owners={key: "005BOB"})
+    row = await rows.change(lead)
+    assert (row["state"], row["owner"], row["owner_version"] == row["owner_confirmed"]) == ("done", "005BOB", True)
+    assert (await rows.writes(lead))[0]["owner_stands"] == "005BOB"
+
+
+async def test_an_assignment_that_a_person_made_just_now_is_newer_than_theirs(ledger, rows):
     """Somebody took the lead last week, and today it is reassigned here: only what we knew of the owner was old."""
     lead = await adopted(rows)
+    await assigned_by(rows, lead, "olga")
     await rows.connection.execute(f"update change set found_at = {LONG_AGO}")
     batch = await take(ledger, lead)
     key = batch.records[0].key

@@ -93,6 +93,8 @@ with picked as materialized (
            c.first_event_at, c.first_try_at, c.owner_version > c.owner_confirmed as owner_due,
            case when c.record_id is not null
                 then c.found_at is null or c.found_at < clock_timestamp() - make_interval(secs => $6)
+                     -- A lead that was held a while is one that somebody may have taken out of the queue meanwhile.
+                     or c.owner_version > c.owner_confirmed and c.found_at < c.owner_at - interval '1 minute'
                 -- It was sent before, and perhaps written. Said once more it does no harm; saying something else, it may
                 -- let a field go back. And it may have an owner by now who is not ours.
                 else coalesce(lost.version < c.version, false)
@@ -161,13 +163,14 @@ join change c on c.lead_id = n.lead_id and c.destination_id = $1 and c.batch_id 
 -- name: settle
 -- A verdict counts for the version that was sent. Version and owner_version may have moved on meanwhile; a newer owner
 -- stays due, because owner_confirmed stops at what was sent. An owner is due once more, as a version of its own, where a
--- record was made anew without one, and where somebody else's was found ($3 seconds or less after ours was decided: then
--- ours is the newer decision, and only what we knew of theirs was old. Of a record that we never read we knew nothing:
--- its owner was there first).
+-- record was made anew without one, and where somebody else's was found $3 seconds or less after a person decided ours:
+-- then that is the newer decision, and only what we knew of theirs was old. A turn is no such decision: whoever took the
+-- lead in the CRM before it came keeps it. Of a record that we never read we knew nothing: its owner was there first.
 with v as (
     select v.*, c.version > c.sent_version as moved, c.version + 1 as next, w.oldest_event_at,
            v.ownerless or (v.stands and c.owner is not null
-                           and coalesce(c.owner_at >= b.taken_at - make_interval(secs => $3), false)) as again
+                           and coalesce(c.owner_at >= b.taken_at - make_interval(secs => $3), false)
+                           and assigned_by_person(v.lead_id)) as again
     from unnest($4::bigint[], $5::text[], $6::float8[], $7::boolean[], $8::text[], $9::text[], $10::text[], $11::text[],
                 $12::boolean[], $13::boolean[], $14::boolean[], $15::text[], $16::text[], $17::text[], $18::text[],
                 $19::text[], $20::boolean[])
@@ -232,8 +235,8 @@ update write w
 set outcome = n.outcome, code = n.code, message = n.message, record_id = nullif(n.record_id, ''), created = n.created,
     owner = n.owner, record = n.record::jsonb, answered_at = clock_timestamp(), without = n.without::jsonb,
     -- Ours follows at once where it is the newer decision (see settle).
-    owner_stands = case when c.owner is not null and c.owner_at >= b.taken_at - make_interval(secs => $2) then null
-                        else n.stands end
+    owner_stands = case when c.owner is not null and c.owner_at >= b.taken_at - make_interval(secs => $2)
+                             and assigned_by_person(w.lead_id) then null else n.stands end
 from n, batch b, change c
 where w.batch_id = $1 and w.lead_id = n.lead_id and b.id = w.batch_id
   and c.lead_id = w.lead_id and c.destination_id = w.destination_id

@@ -44,3 +44,9 @@ alter table destination
     add column sizes jsonb not null default '{}',                  -- object -> [records, broke, broke_at]
     add column blocked_person boolean not null default false,      -- the block ends by somebody's correction alone
     add column daily_calls integer check (daily_calls > 0);        -- a person's limit, before that of the settings
+
+-- Whether the lead's latest assignment was a person's own decision, and not a turn or a rule.
+create function assigned_by_person(which bigint) returns boolean language sql stable as $$
+    select coalesce((select actor !~ '^(route-[0-9]+|sync|fairturn)$' from assignment
+                     where lead_id = which order by id desc limit 1), false)
+$$;
