@@ -5,7 +5,9 @@ import logging
 import pytest
 
 from fairturn.config import Destination
+from fairturn.decide.verdicts import needs_a_person
 from fairturn.destinations.hubspot import open_hubspot
+from fairturn.destinations.hubspot.auth import APART, TokenDoubted
 from fairturn.errors import DestinationError, LoginRefused, WrongOrg
 from fairturn.model import Later, Refused, Written
 from tests.destinations.hubspot_simulated import OAUTH, PRIVATE
@@ -47,20 +49,60 @@ async def test_another_account_than_the_one_pinned_is_never_written_to(hub, crm)
 
 
 async def test_a_token_that_is_refused_needs_a_person(hub, crm):
+    """A token that lasts, at the second refusal in a row."""
+    destination = crm({"token": "pat-na1-wrong"})
+    with pytest.raises(TokenDoubted, match="tried once more") as caught:
+        await destination.org()
+    assert (caught.value.after, "pat-na1-wrong" in str(caught.value)) == (10.0, False)
+    later(destination)
     with pytest.raises(LoginRefused, match=r"Check token, of the private app"):
-        await crm({"token": "pat-na1-wrong"}).org()
+        await destination.org()
     with pytest.raises(LoginRefused, match=r"BAD_REFRESH_TOKEN.*refresh_token"):
         await crm({**OAUTH, "refresh_token": "revoked"}).org()
 
 
+def later(destination):
+    """As if so much time had passed that a refusal is no more of requests that were out together."""
+    login = destination._tools.door._login
+    login._doubted -= APART + 1.0
+
+
+def stopped(answer):
+    [found] = {(type(one), one.scope, one.after) for one in answer.outcomes}
+    return found
+
+
 async def test_a_private_token_that_is_taken_back_is_not_asked_for_again(hub, crm):
+    """One request finds it out, a second one ten seconds later is sure of it: from then on a person is waited for."""
     destination = crm()
     await destination.org()
     hub.post("/revoke", {"token": PRIVATE["token"]})
     before = len(hub.requests())
     answer = await destination.write(batch(outgoing(1), outgoing(2)))
-    assert [(type(one), one.scope, one.after) for one in answer.outcomes] == [(Later, "destination", 300.0)] * 2
+    assert stopped(answer) == (Later, "destination", 10.0)
+    assert not needs_a_person(answer)
     assert len(hub.requests()) == before + 1
+    later(destination)
+    answer = await destination.write(batch(outgoing(1), outgoing(2)))
+    assert stopped(answer) == (Later, "destination", 300.0)
+    assert needs_a_person(answer)
+    assert len(hub.requests()) == before + 2
+
+
+async def test_one_refusal_of_a_private_token_is_a_pause_of_seconds(hub, crm):
+    """Whatever it met: a write, a look-up, two of them at once. What goes well in between starts the count anew."""
+    destination = crm()
+    await destination.org()
+    for _ in range(3):
+        hub.faults({"kind": "expired_token", "path": "/batch/", "times": 2})
+        answer = await destination.write(batch(outgoing(1)))
+        assert stopped(answer) == (Later, "destination", 10.0)
+        with pytest.raises(DestinationError) as caught:
+            await destination.look_up(["somebody@acme.test"], 5.0)
+        assert caught.value.after == 10.0
+        later(destination)
+        [one] = (await destination.write(batch(outgoing(1)))).outcomes
+        assert isinstance(one, Written)
 
 
 async def test_a_token_is_renewed_before_its_half_hour_ends(hub, crm):

@@ -164,3 +164,18 @@ async def test_a_rep_who_left_hubspot_is_paused_and_the_lead_goes_to_the_next(op
         await w.until("select count(*) = 6 from change where state = 'done'")
     assert {row["hubspot_owner_id"] for row in hub.contacts().values()} == {hub.owners["bob"]}
     assert "Ann Able" in await w.world.value("select paused_reason from rep where id = 'ann'")
+
+
+@pytest.mark.parametrize("path", ["/account-info", "/batch/"])
+async def test_a_private_token_that_is_refused_once_stops_the_account_for_seconds(
+    open_hub: Any, hub: Any, path: str
+) -> None:
+    """At the start as later; a person is not waited for."""
+    hub.faults({"kind": "expired_token", "path": path})
+    w = await open_hub()
+    async with w.working():
+        await w.events(*strangers(1))
+        await w.until("select exists (select from destination where blocked_until is not null)")
+        [row] = await w.world.fetch("select blocked_until < now() + interval '1 minute' as soon, * from destination")
+    assert (row["soon"], row["blocked_person"]) == (True, False)
+    assert "tried once more" in row["blocked_cause"]

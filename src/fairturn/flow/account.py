@@ -233,7 +233,7 @@ class Account:
     async def refused(self, error: DestinationError) -> None:
         """The same for a request that was not even sent: the login, the org, the way there. Raises StoreError."""
         person = isinstance(error, LoginRefused | WrongOrg)
-        await self.block(PERSON if person else None, str(error), person=person)
+        await self.block(PERSON if person else error.after, str(error), person=person)
 
     async def stop_if_too_many(self, found: tuple[Verdict, ...]) -> None:
         """The ceiling of failed writes: a person has to look. Raises StoreError."""

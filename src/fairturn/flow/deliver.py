@@ -164,7 +164,7 @@ class Deliver:
         except TimeoutError:
             return Answer(_all(batch, Unknown("", f"no answer within {self._settings.request_timeout:g} s")))
         except DestinationError as error:
-            after = PERSON if isinstance(error, LoginRefused | WrongOrg) else None
+            after = PERSON if isinstance(error, LoginRefused | WrongOrg) else error.after
             return Answer(_all(batch, Later("", after, "destination", type(error).__name__, str(error))), calls=0)
 
     def _throw(self) -> dict[int | None, float]:

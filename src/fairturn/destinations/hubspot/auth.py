@@ -24,6 +24,12 @@ DETAILS = "/account-info/v3/details"
 EARLY = 60.0  # seconds before its end that a token is renewed: a write may take as long
 SHORTEST = 5.0  # seconds that a new token is used at least, whatever it says of itself
 SANDBOXES = frozenset({"SANDBOX", "DEVELOPER_TEST"})
+AGAIN = 10.0  # seconds until a private app's token is tried again that was refused for the first time
+APART = 5.0  # seconds: refusals nearer to the first one are of requests that were out together
+
+
+class TokenDoubted(NotSent):
+    """The first 401 for a token that lasts: HubSpot's own login service errs now and then. Nothing was written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +65,12 @@ class Account:
 
 
 class Login:
-    """Hands out the token; one that HubSpot refused is renewed once, by whoever comes first."""
+    """Hands out the token; one that HubSpot refused is renewed once, by whoever comes first.
 
-    def __init__(self, client: httpx2.AsyncClient, credentials: Credentials, name: str) -> None:
+    doubts: where it cannot be renewed, its first refusal is not believed yet (TokenDoubted).
+    """
+
+    def __init__(self, client: httpx2.AsyncClient, credentials: Credentials, name: str, *, doubts: bool) -> None:
         self._client = client
         self._credentials = credentials
         self._name = name
@@ -69,6 +78,8 @@ class Login:
         self._session: Session | None = None
         self._account: Account | None = None
         self._renewing = asyncio.Lock()
+        self._doubts = doubts
+        self._doubted: float | None = None  # monotonic: when the token was refused, with no success since
 
     @property
     def renews(self) -> bool:
@@ -137,7 +148,7 @@ class Login:
         return Session(token, asked + max(float(lasts) - EARLY, SHORTEST) if known and lasts else None)
 
     async def account(self, seconds: float, session: Session) -> Account:
-        """Asked once. Raises WrongOrg where it is not the account that the settings pin."""
+        """Asked once. Raises LoginRefused, TokenDoubted; WrongOrg where it is not the one that the settings pin."""
         if self._account is None:
             self._account = self._pinned(await self._ask(seconds, session))
         return self._account
@@ -157,9 +168,23 @@ class Login:
         if reply.status == 200 and isinstance(portal, int | str) and str(portal).isdigit():
             return Account(str(portal), str(body.get("accountType") or ""))
         reason = str(body.get("message") or "")[:300]
+        self.judge(reply)
         if reply.status in (401, 403):
             raise self.refused(reason)
         raise NotSent(f"{self._credentials.url.host} answered {reply.status} when asked which account it is {reason}")
+
+    def judge(self, reply: Reply) -> None:
+        """Of each answer to a request with the token. Raises TokenDoubted."""
+        if reply.status != 401:
+            self._doubted = None if reply.status < 500 else self._doubted
+            return
+        now = asyncio.get_running_loop().time()
+        if self.renews or not self._doubts or (self._doubted is not None and now - self._doubted > APART):
+            return
+        self._doubted = now if self._doubted is None else self._doubted
+        reason = str(_object(self.clean(reply.body)).get("message") or "")[:300]
+        words = f"HubSpot refused the token of destination {self._name}: {reason}. It is tried once more"
+        raise TokenDoubted(words, AGAIN)
 
     def refused(self, reason: str) -> LoginRefused:
         what = "client_id, client_secret and refresh_token" if self.renews else "token, of the private app in HubSpot"

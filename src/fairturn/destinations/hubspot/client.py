@@ -23,7 +23,8 @@ class HubSpot:
     """Implements ports.Destination. No secret of it appears in an error, a log line or a repr."""
 
     def __init__(self, credentials: Credentials, encoder: Encoder, settings: Settings, *, name: str) -> None:
-        door = Door(credentials, name=name, timeout=settings.request_timeout, connections=settings.max_slots + 2)
+        slots = settings.max_slots + 2
+        door = Door(credentials, name=name, timeout=settings.request_timeout, connections=slots, doubts=True)
         self._timeout = settings.request_timeout
         self._name = name
         directory = Directory(door)
@@ -80,4 +81,4 @@ class HubSpot:
             ):
                 await directory.fresh(run, missed=True)
         except Unread as error:
-            raise DestinationError(str(error)) from error
+            raise DestinationError(str(error), error.after) from error

@@ -34,14 +34,16 @@ def tally(seconds: float) -> Tally:
 class Door:
     """No secret of it appears in an error, a log line or a repr."""
 
-    def __init__(self, credentials: Credentials, *, name: str, timeout: float, connections: int) -> None:
+    def __init__(
+        self, credentials: Credentials, *, name: str, timeout: float, connections: int, doubts: bool = False
+    ) -> None:
         self._client = open_client(timeout=timeout, allow_private=credentials.allow_private, connections=connections)
-        self._login = Login(self._client, credentials, name)
+        self._login = Login(self._client, credentials, name, doubts=doubts)
         self._url = credentials.url
         self.name = name
 
     async def account(self, run: Tally) -> Account:
-        """Who answers. Raises LoginRefused, WrongOrg, DestinationError."""
+        """Who answers. Raises LoginRefused, TokenDoubted, WrongOrg, DestinationError."""
         return await self._login.account(run.left(), await self._login.session(run.left()))
 
     async def call(
@@ -49,13 +51,14 @@ class Door:
     ) -> Reply:
         """One request, and a second one where a token had run out that can be renewed: a 401 that stays is returned.
 
-        Raises NotSent, NoAnswer, and LoginRefused of the token endpoint.
+        Raises NotSent (TokenDoubted too), NoAnswer, and LoginRefused of the token endpoint.
         """
         session = await self._login.session(run.left())
         reply = await self._send(run, session, method, path, body, query)
         if reply.status == 401 and self._login.renews:
             session = await self._login.session(run.left(), stale=session)
             reply = await self._send(run, session, method, path, body, query)
+        self._login.judge(reply)
         return reply
 
     async def _send(

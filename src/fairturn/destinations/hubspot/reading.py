@@ -102,7 +102,8 @@ async def asked(
     try:
         reply = await door.call(run, method, path, body, query)
     except (NotSent, NoAnswer, LoginRefused, WrongOrg) as error:
-        raise Unread(Later(None, None, "destination", type(error).__name__, str(error))) from error
+        later = Later(None, error.after, "destination", type(error).__name__, str(error))
+        raise Unread(later, error.after) from error
     said = whole(reply)
     if isinstance(said, Unknown):
         raise Unread(Later(None, None, "destination", f"HTTP_{reply.status}", said.message))

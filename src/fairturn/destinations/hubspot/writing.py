@@ -143,7 +143,7 @@ class Writing:
         except NoAnswer as error:
             reading = Reading({row.key: Unknown(row.key, str(error)) for row in part})
         except (NotSent, LoginRefused, WrongOrg) as error:
-            self.halted = Later(None, None, "destination", type(error).__name__, str(error))
+            self.halted = Later(None, error.after, "destination", type(error).__name__, str(error))
             reading = Reading({row.key: replace(self.halted, key=row.key) for row in part})
         else:
             reading = read(reply, part, self.external_id)
