@@ -117,6 +117,23 @@ async def test_scopes(hub):
     assert all("tick it" in finding.remedy for finding in findings if finding.severity == "error")
 
 
+async def test_the_scopes_that_the_app_itself_has(hub):
+    """Those too that nothing is asked with unless something is written; an OAuth app's token tells none of them."""
+    few = ["crm.objects.contacts.read", "crm.objects.owners.read"]
+    hub.seed(apps=[{**PRIVATE, "name": "ours", "scopes": few}])
+    findings = await asked(hub)
+    wrong = of(findings, "error")
+    assert set(wrong) == {"scope crm.objects.contacts.write", "scope crm.schemas.contacts.read"}
+    assert wrong["scope crm.objects.contacts.write"] == "the app does not have it, to write contacts"
+    assert of(await asked(hub, secrets=OAUTH), "error") == {}
+    assert PRIVATE["token"] not in str(hub.requests(""))
+
+
+async def test_a_token_that_does_not_tell_its_scopes_is_no_finding(hub):
+    hub.faults({"kind": "status", "status": 404, "path": "/access-token-info", "body": {"message": "not found"}})
+    assert of(await asked(hub), "error") == {}
+
+
 async def test_owners(hub):
     reps = {
         "gone": {"name": "Gone", "email": "gone@seller.test"},
@@ -156,10 +173,12 @@ async def test_a_probe_leaves_nothing(hub):
 
 async def test_a_probe_without_the_right_to_write(hub):
     hub.switch(missing_scopes="crm.objects.contacts.write")
-    findings = await asked(hub, probe=True)
+    findings = await asked(hub, probe=True, secrets=OAUTH)
     [wrong] = [finding for finding in findings if finding.severity == "error"]
     assert wrong.subject == "probe"
     assert "crm.objects.contacts.write" in wrong.remedy
+    told = of(await asked(hub, probe=True), "error")
+    assert set(told) == {"scope crm.objects.contacts.write", "probe"}
 
 
 async def test_a_probe_whose_answer_got_lost_is_cleaned_up(hub):

@@ -90,3 +90,21 @@ async def token_facts(exchange: Exchange, token: str) -> Answer:
             "expires_in": int(grant.ends - sim.clock.now()),
         },
     )  # fmt: skip
+
+
+async def private_token_facts(exchange: Exchange) -> Answer:
+    """Of the private app's token in the body, `{"tokenKey": "pat-…"}`: whose it is, and what it may do. Tokens of the
+    EU's data centre must be in the Authorization header too; it is checked where it is there.
+    """
+    sim = exchange.sim
+    await sim.clock.sleep(sim.latency.token)
+    header = exchange.call.header("authorization")
+    token = exchange.body().get("tokenKey")
+    if header is not None or str(token).startswith("pat-eu"):
+        sim.tokens.check(header, sim.clock.now())
+    app = sim.tokens.private.get(token) if isinstance(token, str) else None
+    if app is None:
+        raise answers.refuse(404, "not found")
+    granted = set(SCOPES if app.scopes is None else app.scopes) - {"oauth"} - set(sim.switches.missing_scopes.split())
+    facts = {"userId": 1, "hubId": sim.options.portal, "appId": app.id, "scopes": sorted(granted)}
+    return Answer(200, facts)

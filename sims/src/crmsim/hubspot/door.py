@@ -106,12 +106,12 @@ def _limit(exchange: Exchange) -> Answer | None:
 
 def _scopes(exchange: Exchange, found: Found) -> None:
     """Raises ApiError 403 for a scope that the app was not granted."""
-    switches, scope = exchange.sim.switches, found.route.scope
+    switches, scope, granted = exchange.sim.switches, found.route.scope, exchange.app.scopes
     if not scope:
         return
     names = {name: exchange.kind(value).name for name, value in found.names.items() if name in ("object", "start")}
     needed = scope.format(**names)
-    if needed in switches.missing_scopes.split():
+    if needed in switches.missing_scopes.split() or (granted is not None and needed not in granted):
         raise answers.missing_scopes([needed], switches.scope_error)
 
 

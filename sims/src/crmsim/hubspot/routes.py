@@ -73,6 +73,7 @@ ROUTES = (
     _route("POST oauth/v1/token", "token", account.token),
     _route("POST oauth/v3/token", "token", account.token),
     _route("GET oauth/v1/access-tokens/{token}", "token", account.token_facts),
+    _route("POST oauth/v2/private-apps/get/access-token-info", "token", account.private_token_facts),
 )
 
 

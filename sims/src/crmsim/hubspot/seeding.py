@@ -6,7 +6,7 @@ from typing import Any
 from crmsim.clock import stamp
 from crmsim.hubspot import crowd, planting, properties
 from crmsim.hubspot.portal import Portal
-from crmsim.hubspot.tokens import Tokens
+from crmsim.hubspot.tokens import App, Tokens
 from crmsim.hubspot.values import instant
 
 SECTIONS = ("owners", "properties", "companies", "contacts", "people", "apps")
@@ -27,12 +27,23 @@ def seed(portal: Portal, tokens: Tokens, document: Mapping[str, Any]) -> dict[st
         out[section] = [
             planting.record(portal, section, entry, f"{section}[{n}]").id for n, entry in enumerate(entries)
         ]
-    for entry in document.get("apps", ()):
-        app = tokens.add_private(str(entry["token"]), str(entry["name"]))
+    for place, entry in enumerate(document.get("apps", ())):
+        app = _app(tokens, entry, f"apps[{place}]")
         out.setdefault("apps", []).append({"id": app.id, "name": app.name})
     if "people" in document:
         out["people"] = crowd.gather(portal, document["people"])
     return out
+
+
+def _app(tokens: Tokens, entry: Mapping[str, Any], where: str) -> App:
+    """`{"token": "pat-…", "name": "…", "scopes": ["crm.objects.contacts.read", …]}`; without `scopes`: all."""
+    missing = {"token", "name"} - set(entry)
+    if missing:
+        raise ValueError(f"{where}: {', '.join(sorted(missing))} is missing")
+    scopes = entry.get("scopes")
+    if scopes is not None and not (isinstance(scopes, list) and all(isinstance(one, str) for one in scopes)):
+        raise ValueError(f"{where}: scopes must be a list of texts")
+    return tokens.add_private(str(entry["token"]), str(entry["name"]), None if scopes is None else frozenset(scopes))
 
 
 def _property(portal: Portal, entry: Mapping[str, Any], where: str) -> None:

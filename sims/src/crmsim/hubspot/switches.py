@@ -36,7 +36,7 @@ class Switches:
     limit_headers: bool = True  # X-HubSpot-RateLimit-*
     secondly_headers: bool = True  # the two deprecated ones
     scope_error: str = "granular"  # the shape of 403 MISSING_SCOPES: "granular" or "errors"
-    missing_scopes: str = ""  # scopes that the app was not granted, parted by blanks
+    missing_scopes: str = ""  # scopes that no app was granted, parted by blanks; a seed's `apps` say it of one app
     result_trace: bool = True  # results repeat the objectWriteTraceId of their input
     token_seconds: float = 1800.0  # of an OAuth access token
     association_ids: str = "number"  # ids in association results: "number" (recorded) or "string" (HubSpot's spec)

@@ -11,11 +11,12 @@ from crmsim.hubspot.values import instant
 
 @dataclass(frozen=True, slots=True)
 class App:
-    """What a burst limit is counted for."""
+    """What a burst limit is counted for. `scopes` None: all that there are."""
 
     id: int
     name: str
     oauth: bool
+    scopes: frozenset[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +39,10 @@ class Tokens:
     oauth: App = App(990_001, "OAuth app", oauth=True)
     _numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
 
-    def add_private(self, token: str, name: str) -> App:
-        app = App(880_001 + len(self.private), name, oauth=False)
+    def add_private(self, token: str, name: str, scopes: frozenset[str] | None = None) -> App:
+        """The token of an app that is there gives it another name and other scopes."""
+        known = self.private.get(token)
+        app = App(known.id if known else 880_001 + len(self.private), name, oauth=False, scopes=scopes)
         self.private[token] = app
         return app
 

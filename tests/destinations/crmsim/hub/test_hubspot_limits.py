@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.destinations.crmsim.hub.conftest import OAUTH
+from tests.destinations.crmsim.hub.conftest import OAUTH, TOKEN
 
 CONTACTS = "/crm/v3/objects/contacts"
 OWNERS = "/crm/v3/owners/"
@@ -59,6 +59,44 @@ def test_a_scope_that_was_not_granted(hub, shape):
     name = "requiredGranularScopes" if shape == "granular" else "requiredScopes"
     assert answer.json()["errors"][0]["context"][name] == ["crm.objects.contacts.write"]
     assert hub.call("GET", CONTACTS).status_code == 200
+
+
+INFO = "/oauth/v2/private-apps/get/access-token-info"
+
+
+def test_a_private_app_is_told_its_scopes_and_held_to_them(hub):
+    some = ["crm.objects.contacts.read", "crm.objects.owners.read"]
+    [app] = hub.sim("/seed", {"apps": [{"token": "pat-na1-other", "name": "other", "scopes": some}]})["apps"]
+    answer = hub.http.post(INFO, json={"tokenKey": "pat-na1-other"})
+    assert (answer.status_code, answer.json()) == (
+        200, {"userId": 1, "hubId": 62515, "appId": app["id"], "scopes": some},
+    )  # fmt: skip
+    every = hub.post(INFO, {"tokenKey": TOKEN}).json()["scopes"]
+    assert {*some, "crm.objects.contacts.write", "crm.schemas.contacts.read"} < set(every)
+    hub.headers = {"Authorization": "Bearer pat-na1-other"}
+    assert hub.call("GET", CONTACTS).status_code == 200
+    refused = hub.post(CONTACTS, {"properties": {"email": "a@x.co"}})
+    assert (refused.status_code, refused.json()["category"]) == (403, "MISSING_SCOPES")
+    [same] = hub.sim("/seed", {"apps": [{"token": "pat-na1-other", "name": "again"}]})["apps"]
+    assert same["id"] == app["id"]
+    assert hub.post(CONTACTS, {"properties": {"email": "a@x.co"}}).status_code == 201
+
+
+@pytest.mark.parametrize(
+    ("token", "header", "status"),
+    [("pat-na1-none", None, 404), (TOKEN, "Bearer wrong", 401), ("pat-eu1-x", None, 401), (7, None, 404)],
+)
+def test_token_info_of_what_is_none(hub, token, header, status):
+    hub.sim("/seed", {"apps": [{"token": "pat-eu1-x", "name": "in Europe"}]})
+    headers = {} if header is None else {"Authorization": header}
+    assert hub.http.post(INFO, json={"tokenKey": token}, headers=headers).status_code == status
+
+
+@pytest.mark.parametrize("entry", [{"name": "x"}, {"token": "pat-x"}, {"token": "pat-x", "name": "x", "scopes": "all"}])
+def test_an_app_that_cannot_be_seeded(hub, entry):
+    answer = hub.http.post("/__sim__/seed", json={"apps": [entry]})
+    assert answer.status_code == 400
+    assert "apps[0]" in answer.text
 
 
 def test_the_account_says_what_it_is(hub):
