@@ -223,6 +223,33 @@ async def test_what_we_own_ourselves_is_given_to_the_rep(org, crm):
     assert records(org)[there]["OwnerId"] == org.users["ann"]
 
 
+@pytest.mark.parametrize(
+    ("lead", "stands"),
+    [
+        ({"Owner": "Bob"}, True),
+        ({"Owner": "Gone"}, False),  # inactive
+        ({"Owner": "Held"}, False),  # a queue
+        ({"Owner": "Zoe"}, False),  # parked
+        ({"Owner": "Bob", "Status": "Closed - Not Converted"}, False),  # recycled
+    ],
+)
+async def test_a_record_that_the_event_named_is_free_where_a_look_up_would_say_so(org, crm, lead, stands):
+    """Nobody was asked who has it. What we wrote ourselves, or knew an owner of, is another matter."""
+    org.post("/seed", {"users": [{"name": "Zoe", "email": "zoe@crm.test"}]})
+    made = seed(org, *({"Email": f"lead{n}@acme.com", **lead} for n in range(3)))["leads"]
+    had = {row["OwnerId"] for row in records(org).values()}
+    destination = crm(parked_owners=["zoe@crm.test"], recycle_statuses=["closed - not converted"])
+    named = outgoing(0, record_id=made[0], reread=True)
+    wrote = outgoing(1, record_id=made[1], reread=True, owner_known=org.users["ann"], owner="bob")
+    kept = outgoing(2, record_id=made[2], reread=True, owner=None)
+    answer = await write(destination, named, wrote, kept)
+    rows = records(org)
+    assert (answer.outcomes[0].owner_stands is not None) == stands
+    assert (rows[made[0]]["OwnerId"] == org.users["ann"]) != stands
+    assert {rows[made[1]]["OwnerId"]} == had  # somebody took it since, whoever that is
+    assert {rows[made[2]]["OwnerId"]} == had
+
+
 # ---- gone and converted -------------------------------------------------------------------------------------------
 
 

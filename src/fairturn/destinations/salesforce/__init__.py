@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from fairturn.config import Destination as Settings
 from fairturn.config import Rep
+from fairturn.decide.existing import policy_of
 from fairturn.destinations.http import base_of
 from fairturn.destinations.salesforce.auth import Credentials, org_of
 from fairturn.destinations.salesforce.client import Salesforce
@@ -37,6 +38,7 @@ def open_salesforce(
         name=name,
         version=settings.api_version,
         timeout=settings.request_timeout,
+        policy=policy_of(settings),
         slots=settings.max_slots,
         wanted=wanted(encoder, reps, owners),
         asked=settings.existing == "ask",

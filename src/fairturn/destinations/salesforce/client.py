@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from fairturn.decide.existing import Policy
 from fairturn.destinations.http import open_client
 from fairturn.destinations.salesforce.auth import Credentials, Login
 from fairturn.destinations.salesforce.describe import Shapes
@@ -38,18 +39,21 @@ class Salesforce:
         name: str,
         version: str,
         timeout: float,
+        policy: Policy,
         slots: int = 4,
         wanted: Iterable[Named] = (),
         asked: bool = True,
     ) -> None:
-        """wanted: who must be found in the org before the first write. asked: people are looked up beforehand."""
+        """policy: whose records are free to be assigned. wanted: who must be found in the org before the first write.
+        asked: people are looked up beforehand.
+        """
         self._client = open_client(timeout=timeout, allow_private=credentials.allow_private, connections=slots + 2)
         self._wire = Wire(self._client, Login(self._client, credentials, name), name=name, version=version)
         self._directory = Directory(self._wire, name, wanted)
         self._shapes = Shapes(self._wire, name)
         self._drafter = Drafter(encoder, self._directory, self._shapes)
         self._reader = Reader(self._wire, self._directory, self._shapes, encoder, name)
-        self._finder = Finder(self._reader, encoder)
+        self._finder = Finder(self._reader, encoder, self._directory, policy)
         self._second = SecondLook(self._drafter, self._finder, encoder)
         self._sender = Sender(self._wire, encoder.external_id, {**NO_RULES, **(SAVE_ALIKE if asked else {})})
         self._undescribed: dict[str, float] = {}  # object -> when to ask again what its fields are

@@ -86,8 +86,8 @@ class Drafter:
         """An owner whom somebody else gave the record since, and who is left: the one who has it now."""
         if there is None or owner is None or there.owner is None or same_id(there.owner, str(owner)):
             return None
-        if out.owner_known is None and not there.kept and there.owner.startswith(QUEUE):
-            return None  # the event named the record, and nobody has it yet
+        if out.owner_known is None and not there.kept and (there.free or there.owner.startswith(QUEUE)):
+            return None  # the event named the record, and nobody has it who keeps it
         # With a lost answer, whom we had sent: another one there was set by somebody since.
         sent = (out.confirmed or {}).get("OwnerId") if out.owner_known is None else None
         ours = [str(one) for one in (out.owner_known, sent, user) if one is not None]

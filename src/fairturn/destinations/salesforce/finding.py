@@ -11,9 +11,11 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
 
+from fairturn.decide.existing import Policy, free
 from fairturn.decide.users import same_id
-from fairturn.destinations.salesforce.directory import full
+from fairturn.destinations.salesforce.directory import Directory, full
 from fairturn.destinations.salesforce.encode import Encoder
+from fairturn.destinations.salesforce.ids import answered_id
 from fairturn.destinations.salesforce.lookup import Question, Reader, moment, value_of
 from fairturn.destinations.salesforce.lookup import Row as Record
 from fairturn.destinations.salesforce.objects import CONTACT, LEAD
@@ -26,7 +28,7 @@ LAST: Final = datetime.max.replace(tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class There:
-    """A record as it was read just now. `kept`: its owner stays, whoever it is."""
+    """A record as it was read just now. `kept`: its owner stays, whoever it is. `free`: nobody's who keeps leads."""
 
     record_id: str
     sobject: str
@@ -34,24 +36,38 @@ class There:
     owner: str | None
     same: bool  # the record that we knew
     kept: bool = False
+    free: bool = False
 
 
 class Finder:
     """Each of its questions is one call, or two. They raise DestinationError."""
 
-    def __init__(self, reader: Reader, encoder: Encoder) -> None:
+    def __init__(self, reader: Reader, encoder: Encoder, directory: Directory, policy: Policy) -> None:
         self._reader = reader
         self._encoder = encoder
+        self._directory = directory
+        self._policy = policy
 
     async def again(self, run: Run, records: Sequence[Outgoing]) -> dict[str, There]:
         """Key -> what is there of records that we wrote before, or may have written. Absent: nothing, or converted."""
         rows = await self._reader.read(run, [*self._by_id(records), *self._by_key(records)])
-        found: dict[str, There] = {}
+        found: dict[str, Record] = {}
         for out in records:
             row = next((row for row in rows if self._is(row, out)), None)
             if row is not None and row.get("IsConverted") is not True:
-                found[out.key] = self._there(row, same=True)
-        return found
+                found[out.key] = row
+        named = [found[out.key] for out in records if out.key in found and is_named(out)]
+        loose = await self._loose(run, named)
+        return {
+            key: replace(self._there(row, same=True), free=full(row.get("Id")) in loose) for key, row in found.items()
+        }
+
+    async def _loose(self, run: Run, rows: Sequence[Record]) -> frozenset[str]:
+        """Ids of those that would be assigned if they had been looked up."""
+        ids = dict.fromkeys(str(row["OwnerId"]) for row in rows if answered_id(row.get("OwnerId")))
+        owners = await self._directory.owners(run, ids) if ids else {}
+        people = [self._reader.person(row, "", owners) for row in rows]
+        return frozenset(person.record_id for person in people if free(person, self._policy) is not None)
 
     async def moved(self, run: Run, records: Sequence[tuple[Outgoing, str]]) -> dict[str, There]:
         """Key -> the record in which one that is gone lives on. records: each with its object; one without an id is
@@ -126,6 +142,11 @@ class Finder:
     def _there(self, row: Record, *, same: bool) -> There:
         owner = full(row["OwnerId"]) if row.get("OwnerId") else None
         return There(full(row.get("Id")), str(row["type"]), self._reader.values(row), owner, same)
+
+
+def is_named(out: Outgoing) -> bool:
+    """The event named the record: nobody has asked who has it, and we have written nothing there."""
+    return out.record_id is not None and out.owner is not None and out.owner_known is None and out.confirmed is None
 
 
 def address(out: Outgoing) -> str | None:

@@ -162,7 +162,7 @@ class SalesforceSurvey:
         for one in wanted:
             known = directory.known(named[one])
             users = known.users if known is not None else ()
-            if (user := judge_person(notes, one, users, "Salesforce", "Setup, Users (or Queues)")) is not None:
+            if (user := judge_person(notes, one, users, "Salesforce", PLACES[one.kind])) is not None:
                 found.append((one, user))
         await self._queues(notes, [(one, user) for one, user in found if user.kind == "queue" and one.kind == "owner"])
         return [user for one, user in found if one.kind == "rep"]
