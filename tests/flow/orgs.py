@@ -61,6 +61,7 @@ class Evidence:
     name: str
     domain: str  # of the addresses of their users
     title: str  # the field that holds it
+    key: str  # the field that bears ours
     map: ClassVar[Mapping[str, str]]
 
     def get(self, path: str, **query: Any) -> Any:
@@ -129,6 +130,7 @@ class SalesforceOrg(Simulated, Evidence):
     name = "crm"
     domain = "crm.test"
     title = "Title"
+    key = "Fairturn_Id__c"
     map: ClassVar[Mapping[str, str]] = {
         "LastName": '{ field = "last_name", default = "Unknown" }',
         "Company": '{ field = "company", default = "Unknown" }',
@@ -183,6 +185,7 @@ class HubSpotOrg(HubspotAccount, Evidence):
     name = "hub"
     domain = "seller.test"
     title = "jobtitle"
+    key = "fairturn_id"
     map: ClassVar[Mapping[str, str]] = {
         "email": '"email"',
         "lastname": '{ field = "last_name", default = "Unknown" }',

@@ -51,6 +51,8 @@ TROUBLE: Mapping[str, Sequence[Mapping[str, Any]]] = {
         {"kind": "reset_after", "path": "/batch/upsert", "nth": [3]},
         {"kind": "locked", "path": "/batch/upsert", "nth": [5]},
         {"kind": "bad_gateway", "path": "/batch/upsert", "nth": [7], "commit": True},
+        {"kind": "search_limit", "path": "/batch/upsert", "nth": [9]},
+        {"kind": "broken", "path": "/batch/upsert", "nth": [11]},
         {"kind": "broken", "path": "/associate", "nth": [2]},
         {"kind": "bad_gateway", "path": "/batch/read", "nth": [2]},
         LIMIT | {"path": "/batch/read", "nth": [4]},
