@@ -111,7 +111,7 @@ def _without(found: Sequence[WrittenWithout], limit: int, *, alone: bool) -> Non
     )
     counts = Counter(name for one in found for name in one.without).most_common()
     paper.say("", "; ".join(f"{count:,} × {name}" for name, count in counts))
-    paper.whisper("`fairturn failed retry --without` sends these fields again.")
+    paper.whisper("`fairturn failed retry --all --without` sends these fields again, `failed retry LEAD` one's.")
     if len(found) == limit:
         paper.whisper(f"There may be more than {limit}: --limit shows them.")
 

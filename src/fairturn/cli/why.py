@@ -203,6 +203,7 @@ def _changes(found: Why, standings: dict[str, DestinationView]) -> Iterator[str]
             yield f"{change.destination}: FAILED: {change.code}: {change.message}. See `fairturn failed list`."
         if change.without and change.state != "failed":
             fields = ", ".join(change.without)
-            yield f"{change.destination} has it without {fields}; sent again by `fairturn failed retry --without`."
+            again = f"fairturn failed retry {found.story.line.lead.id}"
+            yield f"{change.destination} has it without {fields}; sent again by `{again}`."
         if change.state == "done" and (change.cause or "").startswith("dropped"):
             yield f"{change.destination}: given up, {change.cause}."
