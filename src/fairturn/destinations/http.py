@@ -18,6 +18,7 @@ import httpx2
 from fairturn.errors import DestinationError
 
 CONNECT = 10.0  # seconds for name, TCP and TLS
+UNTRUSTED = "CERTIFICATE_VERIFY_FAILED"  # OpenSSL's word, in what httpx2 says
 LARGEST = 32 * 1_048_576  # bytes of an answer
 
 # Python calls these global: the IETF's own block, in which one cloud answers with its credentials (192.0.0.192).
@@ -134,7 +135,8 @@ async def exchange(client: httpx2.AsyncClient, request: httpx2.Request, seconds:
         async with asyncio.timeout(seconds):
             return await _whole(client, request)
     except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.UnsupportedProtocol) as error:
-        raise NotSent(f"no connection to {host}: {words(error)}") from error
+        own = ". An authority of your own: SSL_CERT_FILE names its certificate" if UNTRUSTED in words(error) else ""
+        raise NotSent(f"no connection to {host}: {words(error)}{own}") from error
     except (httpx2.TimeoutException, TimeoutError) as error:
         raise NoAnswer(f"{host} did not answer within {seconds:.0f} s") from error
     except httpx2.HTTPError as error:

@@ -41,9 +41,8 @@ def judge(loaded: Loaded, key: str, destination: Destination) -> Iterator[Fault]
         remedy = 'Pin it: org = "00D...", from Setup, Company Information'
         yield loaded.warning(f"{key}.org", "no org is pinned, so a wrong login would write into another org", remedy)
     elif destination.org is not None and not (is_record_id(destination.org) and destination.org.startswith("00D")):
-        yield loaded.fault(
-            f"{key}.org", f'"{destination.org[:40]}" is no org id', "It begins with 00D and has 15 or 18 characters"
-        )
+        remedy = "It begins with 00D and has 15 characters, or 18, of which the last three check the rest: copy it"
+        yield loaded.fault(f"{key}.org", f'"{destination.org[:40]}" is no org id', remedy)
     for field in ("token", "refresh_token"):
         if getattr(destination, field) is not None:
             message = f"{field} is HubSpot's; Salesforce is reached with client_id and client_secret"

@@ -24,6 +24,7 @@ from fairturn.destinations.salesforce.wire import NO_RULES, SAVE_ALIKE, Part, Ru
 from fairturn.destinations.surveying import Notes, Wanted, judge_person, wanted_in
 from fairturn.errors import DestinationError, LoginRefused, WrongOrg
 
+PLACES: Final = {"rep": "Setup, Users", "owner": "Setup, Users or Queues", "parked": "Setup, Users or Queues"}
 SCARCE: Final = 0.2  # of the day's requests left: a warning
 APP: Final = (
     "Setup, External Client App Manager (or App Manager), the app: consumer key and secret, client credentials flow"
