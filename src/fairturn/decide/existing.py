@@ -18,6 +18,7 @@ from fairturn.model import Owner, Person
 # (destination, the rule that decided, the records there) -> which is written, and who keeps the lead
 ChoiceOf = Callable[[str, Rule | None, Sequence[Person]], "Choice"]
 
+KINDS = {"contacts": "contact"}  # HubSpot names objects by their plural
 LAST = datetime.max.replace(tzinfo=UTC)
 
 
@@ -49,14 +50,15 @@ def choose(people: Sequence[Person], policy: Policy, create: Literal["missing", 
         able = [one for one in able if one.object_type != policy.contact]
     if not able:
         others = tuple(one.record_id for one in people)
-        return Choice(
-            None, None, f"a record of its own, beside {', '.join(others)}" if others else "not there yet", others
-        )
+        # Of converted Leads alone: their Contacts are gone, or not to be seen.
+        gone = ", converted, and its Contact is not there" if people and all(one.converted for one in people) else ""
+        beside = f"a record of its own, beside {', '.join(others)}{gone}"
+        return Choice(None, None, beside if others else "not there yet", others)
     owned = [one for one in able if free(one, policy) is None]
     record = min(owned or able, key=lambda one: (one.created_at or LAST, one.record_id))
     others = tuple(one.record_id for one in people if one.record_id != record.record_id)
     reason = free(record, policy)
-    named = f"{record.object_type} {record.record_id}"
+    named = f"{KINDS.get(record.object_type, record.object_type)} {record.record_id}"
     beside = f"; there are also {', '.join(others)}" if others else ""
     if reason is None and record.owner is not None:
         return Choice(
