@@ -32,8 +32,8 @@ LIMITS: Final = {"LastName": 80, "FirstName": 40, "Company": 255, "Title": 128, 
 def rep_lines(reps: Sequence[Person], destination: Crm) -> Iterator[str]:
     """A CRM finds a rep by the address; where an export knows only the name, by that. Nobody is two reps."""
     if destination in CRMS:
-        yield f"# {CRMS[destination]} finds them by their e-mail; those whom it knows otherwise by another address, a"
-        yield f'# name or an id: ids = {{ {destination} = "..." }}'
+        yield f"# {CRMS[destination]} finds them by their e-mail. Where it has another address for somebody, write that"
+        yield f'# address, or the id that it has: ids = {{ {destination} = "..." }}'
     taken: set[str] = set()
     for rep, name, address in reps:
         yield from ("", f"[reps.{rep}]", f"name = {toml(name)}")
@@ -114,7 +114,8 @@ client_secret = "env:SALESFORCE_CLIENT_SECRET"
 # record that is there already, a field is written where it is empty, or still as we wrote it.
 [destinations.salesforce.map]
 {map}
-# Status = { value = "Working", mode = "forward", order = ["New", "Working", "Qualified"] }   # never backwards
+# Status = { value = "Open - Not Contacted", mode = "forward", order = ["Open - Not Contacted", "Working - Contacted"] }
+#                                           # never backwards; values and steps as your org has them
 # HasOptedOutOfEmail = { value = true, mode = "never_unset" }                                 # once true, always true
 # Rating = { value = "Warm", mode = "create_only" }
 # RecordTypeId = { record_type = "Inbound" }
