@@ -138,5 +138,5 @@ def counts(moment: Moment) -> str:
     failed = f", failed {moment.failed:,}" if moment.failed else ""
     return (
         f"{moment.arrived:,} events in, {moment.placed:,} with an owner, {moment.in_crm:,} in CRM, "
-        f"{moment.waiting:,} waiting{failed}"
+        f"{moment.waiting:,} with something to write{failed}"
     )

@@ -107,7 +107,7 @@ HUBSPOT: Final = Crm(
     locks="",
     kinds={
         "rep": "contacts of a rep", "colleague": "of a colleague who takes no turns", "free": "of nobody",
-        "left": "of somebody who has left", "elsewhere": "under another address", "customer": "customers",
+        "left": "of somebody who has left", "elsewhere": "under another address", "customer": "as a customer",
     },
     texts={},
     secrets={"crm.token": "CRMSIM_HUBSPOT_TOKEN"},

@@ -131,7 +131,7 @@ SALESFORCE: Final = Crm(
     ),
     kinds={
         "rep": "Leads of a rep", "colleague": "of a colleague who takes no turns", "free": "in a queue",
-        "left": "of somebody who has left", "elsewhere": "converted", "customer": "Contacts",
+        "left": "of somebody who has left", "elsewhere": "converted", "customer": "as a Contact",
     },
     texts={"crm.id": "crmsim-client"},
     secrets={"crm.secret": "CRMSIM_CLIENT_SECRET"},
