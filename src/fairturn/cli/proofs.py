@@ -83,7 +83,7 @@ def _compared(found: Reconciled, since: str) -> None:
     for row in found.twins_of_others[:SHOWN]:
         records = ", ".join(map(str, row["records"])) if isinstance(row["records"], list) else ""
         paper.say(
-            f"Several of one person in {row['destination']}, not by us: lead {row['lead']} "
+            f"Several of one person in {row['destination']}, at most one of them by us: lead {row['lead']} "
             f"({row['email'] or 'no address'}): {records}."
         )
     if len(found.twins_of_others) > SHOWN:
