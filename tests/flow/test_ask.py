@@ -536,3 +536,25 @@ async def test_a_write_that_is_dropped_leaves_the_lead_with_its_owner(open_asked
     assert (len(given.dropped), list(given.returned)) == (1, [])
     assert await a.statuses() == {"mine@gmail.com": ("assigned", "bob")}
     assert await ok(a)
+
+
+@pytest.mark.parametrize("before", ['existing = "ignore"', 'mode = "shadow"'])
+async def test_who_came_before_the_destination_was_asked_is_asked_for_before_the_first_write(
+    open_asked: Any, before: str
+) -> None:
+    """A day in shadow, then live: nobody who is in the org already is made there again, or taken from an owner."""
+    a = await open_asked(crm=before)
+    a.seed(users=[{"name": "Olga Else", "email": "olga@crm.test"}])
+    a.seed(leads=[there("p0", "olga@crm.test"), there("p1", "Held")])
+    await a.world.route(*people(3))
+    assert {status for status, _ in (await a.statuses()).values()} == {"assigned"}
+    deliver, ask = await a.stations(existing="ask", mode="live")
+    deliver._before = ask.once_more
+    async with a.running(deliver):
+        await a.whole.quiet()
+    assert sorted(row["Email"] for row in a.org.get("/records/Lead")["records"]) == [
+        f"p{n}@gmail.com" for n in range(3)
+    ]
+    states = await a.world.fetch("select email, state from existing order by email")
+    assert [(row["email"], row["state"]) for row in states] == [(f"p{n}@gmail.com", "answered") for n in range(3)]
+    assert a.org.get("/owners")["taken"] == []

@@ -8,7 +8,8 @@ from typing import Any
 import orjson
 
 from fairturn.decide.existing import Choice
-from fairturn.model import LookUp, Person, Question
+from fairturn.decide.merging import load
+from fairturn.model import Fields, LookUp, Person, Question
 from fairturn.stores.postgres.database import Connection, Database, statements
 from fairturn.stores.postgres.people import person_json, storable
 from fairturn.stores.postgres.router import SQL as ROUTER
@@ -19,16 +20,18 @@ LONGEST = 500  # characters of the CRM's words
 
 # (destination, id of the rule that decided, the records there) -> which is written, and who keeps the lead
 ByRule = Callable[[str, str | None, Sequence[Person]], Choice]
+AddressOf = Callable[[Fields], str | None]
 Few = Callable[[str, Sequence[Person], int], Sequence[Person]]
 
 
 class PostgresQuestions:
     """Implements ports.Questions. `choice_of` judges answers that come when their lead has gone on without them; `few`
-    picks of many records those that matter.
+    picks of many records those that matter; `address_of` says which address a CRM can be asked for.
     """
 
-    def __init__(self, database: Database, choice_of: ByRule, few: Few) -> None:
+    def __init__(self, database: Database, choice_of: ByRule, few: Few, address_of: AddressOf) -> None:
         self._database = database
+        self._address_of = address_of
         self._choice_of = choice_of
         self._few = few
 
@@ -71,8 +74,14 @@ class PostgresQuestions:
             await c.execute(SQL.notify)
 
     async def unanswered(self, destination: str, leads: Sequence[int]) -> Sequence[Question]:
-        """Of these, the ones that went on without an answer and of whom the CRM has nothing of ours yet."""
+        """Of these, the ones that went on without an answer, or were never asked about, and of whom the CRM has nothing
+        of ours yet.
+        """
         async with self._database.connection() as c:
+            fields = {row["lead_id"]: load(row["fields"]) for row in await c.fetch(SQL.unasked, destination, leads)}
+            late = {lead: email for lead, known in fields.items() if (email := self._address_of(known)) is not None}
+            if late:
+                await c.execute(SQL.ask_late, destination, list(late), list(late.values()))
             rows = await c.fetch(SQL.unanswered, destination, leads)
         return [Question(row["lead_id"], row["email"], row["since"]) for row in rows]
 

@@ -31,6 +31,19 @@ where e.destination_id = $1 and e.lead_id = any($2::bigint[]) and e.state = 'unk
   and c.state = 'pending' and c.record_id is null and c.confirmed = 0
 order by e.since, e.lead_id
 
+-- name: unasked
+-- Leads that got their owner while this destination was in shadow mode, told not to ask, or not in the settings.
+select c.lead_id, l.fields
+from change c join lead l on l.id = c.lead_id
+where c.destination_id = $1 and c.lead_id = any($2::bigint[]) and l.mode = 'live'
+  and c.state = 'pending' and c.record_id is null and c.confirmed = 0
+  and not exists (select from existing e where e.lead_id = c.lead_id and e.destination_id = c.destination_id)
+
+-- name: ask_late
+insert into existing (lead_id, destination_id, email, state)
+select lead_id, $1, email, 'unknown' from unnest($2::bigint[], $3::text[]) as n (lead_id, email)
+on conflict (lead_id, destination_id) do nothing
+
 -- name: go_on
 update lead l set wait_until = clock_timestamp()
 where l.id = any($1::bigint[]) and l.status = 'waiting'
