@@ -7,7 +7,7 @@ BIN   = $(VENV)/bin
 READY = $(VENV)/.ready
 PY    = $(BIN)/python
 ARGS  =
-JOBS  = 2
+JOBS  = 3
 TYPED = src sims/src tests $(wildcard bench)
 
 .PHONY: help setup check test demo bench docs lock format clean

@@ -42,7 +42,7 @@ async def test_an_address_that_the_org_breaks_on_keeps_no_others_from_their_answ
     asked = spoiled(ask, monkeypatch, "poison@gmail.com")
     async with a.running(ask):
         await a.until("select count(*) >= 11 from existing where state = 'answered'")  # those of the second look-up
-        assert [len(one) for one in asked] == [100, 11]
+        assert [len(one) for one in asked[:2]] == [100, 11]  # and by now perhaps a third
     assert await a.world.value("select state from existing where email = 'poison@gmail.com'") == "due"
 
 
