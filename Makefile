@@ -7,7 +7,7 @@ BIN   = $(VENV)/bin
 READY = $(VENV)/.ready
 PY    = $(BIN)/python
 ARGS  =
-JOBS  = 3
+JOBS  = 4
 TYPED = src sims/src tests $(wildcard bench)
 
 .PHONY: help setup check test demo bench docs lock format clean
@@ -32,7 +32,7 @@ check: $(READY)
 	try 'lint-imports' $(BIN)/lint-imports --no-logo; \
 	[ -z "$$failed" ] || { echo 'make format mends what can be mended by itself.'; exit 1; }
 
-##  test     check, then the tests             ARGS="tests/decide -k turn"   JOBS=4
+##  test     check, then the tests             ARGS="tests/decide -k turn"   JOBS=2
 test: check
 	echo 'pytest' && $(PY) -m pytest -q -n $(JOBS) --dist loadgroup $(ARGS)
 
