@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections import Counter, OrderedDict
+import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -17,17 +18,17 @@ import structlog
 
 from fairturn.decide import breaker
 from fairturn.errors import Contended, DestinationError, LoginRefused, StoreError, StoreUnavailable, WrongOrg
-from fairturn.flow.account import POLL, Account, ended
-from fairturn.model import LookUp, Person, Question
+from fairturn.flow.account import POLL, Account
+from fairturn.flow.memory import Memory
+from fairturn.flow.pump import Pump
+from fairturn.model import LookUp, Question
 from fairturn.ports import Questions, Wake
 
 log = structlog.get_logger(__name__)
 
 MOST = 100  # addresses of one look-up
 SLOTS = 4  # look-ups at once, while more than one is full
-KEPT = 600.0  # seconds that an answer is remembered
-MEMORY = 20_000  # addresses remembered
-LOOK = 0.05  # seconds between two looks at what is due: route notifies once per transaction
+SPOILED = 20_000  # addresses kept that were in a failed look-up
 GRACE = 2.0  # seconds beyond the look-up's time-out in which the destination has to return
 SURE = 3  # look-ups failed in a row after which the destination is taken to be away
 HELD = 3  # writes in a row that a failed question may hold back
@@ -42,38 +43,25 @@ class Ask:
         self._questions = questions
         self._settings = account.settings
         self._memory = Memory()
-        self._flights: set[asyncio.Task[None]] = set()
+        self._pump = Pump(account, self._guarded_step)
         self._asking: set[int] = set()  # leads whose address is in a look-up now
         self._failures = 0  # look-ups failed in a row
         self._spoiled: Counter[str] = Counter()  # address -> failed look-ups that it was in
         self._quiet_until = 0.0  # monotonic: after a failure nobody is asked for a while
         self._cause = ""
-        self._last = -KEPT  # monotonic, of the last look-up's departure
+        self._last = -math.inf  # monotonic, of the last look-up's departure
         self._unheard = 0  # last questions before a write that stayed unanswered, in a row, while writes were heard
         self._spared_until = 0.0  # monotonic: no more of them until then
         self._held = 0  # writes that a question without an answer held back, in a row
-        self._nudge = asyncio.Event()
-        self._stopping = asyncio.Event()
         self._log = log.bind(destination=account.name)
 
     def stop(self) -> None:
         """Ask nothing more; `run` returns once the look-ups under way are answered and stored."""
-        self._stopping.set()
-        self._nudge.set()
+        self._pump.stop()
 
     async def run(self, wake: Wake) -> None:
         """Until `stop`. Never raises for what the store or the CRM do: both are waited out."""
-        async with self._account.kept(self._nudge):
-            hearing = asyncio.create_task(self._hear(wake))
-            try:
-                while not self._stopping.is_set():
-                    await self._rest(await self._guarded_step())
-                    if hearing.done():  # only a fault of our own ends it: let it be seen, and the station start anew
-                        hearing.result()
-            finally:
-                await ended(hearing)
-                if self._flights:
-                    await asyncio.wait(self._flights)
+        await self._pump.run(wake)
 
     async def _guarded_step(self) -> float:
         try:
@@ -119,11 +107,11 @@ class Ask:
 
     def _opens(self, *, full: bool) -> float:
         """When the next look-up may leave: with a full one waiting at once, else in company of those that come soon."""
-        if self._failures and self._flights:
-            return float("inf")  # a single probe until one is answered
-        if full and len(self._flights) < SLOTS:
+        if self._failures and self._pump.in_flight:
+            return math.inf  # a single probe until one is answered
+        if full and self._pump.in_flight < SLOTS:
             return 0.0
-        return float("inf") if self._flights else self._last + self._settings.lookup_linger
+        return math.inf if self._pump.in_flight else self._last + self._settings.lookup_linger
 
     def _why_shut(self, now: float) -> str | None:
         """The trouble, where there is one: waiting for a token of the bucket is none."""
@@ -198,9 +186,7 @@ class Ask:
         self._last = now
         self._account.spend(now)
         self._asking |= {one.lead for one in asked}
-        flight = asyncio.create_task(self._fly(asked, emails))
-        self._flights.add(flight)
-        flight.add_done_callback(self._landed)
+        self._pump.leave(self._fly(asked, emails))
 
     async def _fly(self, asked: Sequence[Question], emails: Sequence[str]) -> None:
         try:
@@ -211,6 +197,8 @@ class Ask:
                     return
                 self._failures, self._quiet_until = 0, 0.0
                 await self._heard(asked, emails, said)
+        except StoreError as error:
+            self._log.warning("ask.not_stored", error=str(error))
         finally:
             self._asking -= {one.lead for one in asked}
 
@@ -260,7 +248,7 @@ class Ask:
 
     async def _failed(self, asked: Sequence[Question], cause: str) -> None:
         self._failures += 1
-        if len(self._spoiled) > MEMORY:
+        if len(self._spoiled) > SPOILED:
             self._spoiled.clear()
         self._spoiled.update(one.email for one in asked)
         pause = breaker.pause(self._failures, self._account.dice())
@@ -273,50 +261,3 @@ class Ask:
         name = self._account.name
         why = f"{name} could not be asked whether the person is there ({cause}); a new record was made"
         await self._questions.give_up(name, asked, why)
-
-    def _landed(self, flight: asyncio.Task[None]) -> None:
-        self._flights.discard(flight)
-        self._nudge.set()
-        if not flight.cancelled() and (error := flight.exception()) is not None:
-            self._log.warning("ask.not_stored", error=str(error))
-
-    # ---- waiting ----------------------------------------------------------------------------------------------------
-
-    async def _rest(self, seconds: float) -> None:
-        if seconds <= 0:
-            return
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(min(seconds, POLL)):
-                await self._nudge.wait()
-                await asyncio.sleep(LOOK)
-        self._nudge.clear()
-
-    async def _hear(self, wake: Wake) -> None:
-        while True:
-            if await wake.wait(POLL):
-                self._nudge.set()
-
-
-class Memory:
-    """Answers of the last minutes by address, those that found nobody among them. Times are monotonic seconds."""
-
-    def __init__(self, most: int = MEMORY, kept: float = KEPT) -> None:
-        self._most = most
-        self._kept = kept
-        self._known: OrderedDict[str, tuple[float, tuple[Person, ...]]] = OrderedDict()
-
-    def of(self, email: str, now: float) -> tuple[Person, ...] | None:
-        """None: not asked for lately."""
-        found = self._known.get(email)
-        return found[1] if found is not None and now - found[0] < self._kept else None
-
-    def keep(self, emails: Sequence[str], people: Sequence[Person], now: float) -> None:
-        there: dict[str, list[Person]] = {email: [] for email in emails}
-        for person in people:
-            if person.email in there:
-                there[person.email].append(person)
-        for email, found in there.items():
-            self._known[email] = (now, tuple(found))
-            self._known.move_to_end(email)
-        while len(self._known) > self._most:
-            self._known.popitem(last=False)

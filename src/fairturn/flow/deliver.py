@@ -16,14 +16,14 @@ import structlog
 from fairturn.decide.outgoing import completed, sort_out
 from fairturn.decide.verdicts import Retrying, aside, needs_a_person, request_failed, verdicts
 from fairturn.errors import DestinationError, LoginRefused, StoreError, Unstorable, WrongOrg
-from fairturn.flow.account import PERSON, POLL, Account, ended
+from fairturn.flow.account import PERSON, POLL, Account
 from fairturn.flow.gather import Before, gather
+from fairturn.flow.pump import Pump
 from fairturn.model import Answer, Batch, Failed, Later, Outcome, Unknown, Verdict
 from fairturn.ports import Wake
 
 log = structlog.get_logger(__name__)
 
-LOOK = 0.05  # seconds between two looks at the ledger: route notifies once per transaction, and there may be hundreds
 GRACE = 2.0  # seconds beyond the request time-out in which the destination has to return
 # Seconds beyond the request time-out after which the rows may be taken again: not earlier, even if the process that
 # sent them is known to be dead. Its request goes on over there, and could commit after the newer one of a successor.
@@ -50,31 +50,19 @@ class Deliver:
         self._on_owner_fault = on_owner_fault
         self._before = before
         self._retrying = Retrying(account.settings.max_attempts, account.settings.retry_for)
-        self._flights: set[asyncio.Task[None]] = set()
         self._left = 0.0  # monotonic, when the last request did
-        self._nudge = asyncio.Event()
-        self._deaf = False
-        self._stopping = asyncio.Event()
+        # While a departure is due within a linger, whatever is new leaves with it.
+        deaf = account.settings.linger if account.settings.window != "none" else 0.0
+        self._pump = Pump(account, self._guarded_step, deaf=deaf)
         self._log = log.bind(destination=account.name)
 
     def stop(self) -> None:
         """Take nothing more; `run` returns once the requests in flight are answered and settled."""
-        self._stopping.set()
-        self._nudge.set()
+        self._pump.stop()
 
     async def run(self, wake: Wake) -> None:
         """Until `stop`. Never raises for what the store or the CRM do: both are waited out."""
-        async with self._account.kept(self._nudge):
-            hearing = asyncio.create_task(self._hear(wake))
-            try:
-                while not self._stopping.is_set():
-                    await self._rest(await self._guarded_step())
-                    if hearing.done():  # only a fault of our own ends it: let it be seen, and the station start anew
-                        hearing.result()
-            finally:
-                await ended(hearing)
-                if self._flights:
-                    await asyncio.wait(self._flights)
+        await self._pump.run(wake)
 
     # ---- the loop ---------------------------------------------------------------------------------------------------
 
@@ -101,7 +89,7 @@ class Deliver:
             self._name,
             self._account.holder,
             replace(self._account.window(), company=self._account.company(self._left, now)),
-            in_flight=len(self._flights),
+            in_flight=self._pump.in_flight,
             timeout=self._settings.request_timeout + DEADLINE,
             before=self._before,
         )
@@ -109,30 +97,8 @@ class Deliver:
             return POLL if gathered.rest is None else gathered.rest
         self._account.spend(now)
         self._left = now
-        flight = asyncio.create_task(self._fly(gathered.batch))
-        self._flights.add(flight)
-        flight.add_done_callback(self._landed)
+        self._pump.leave(self._fly(gathered.batch))
         return 0.0
-
-    async def _rest(self, seconds: float) -> None:
-        """Until nudged, for `seconds` at most.
-
-        News from route is not worth a look while a departure is due within a linger: whatever is new leaves with it.
-        """
-        if seconds <= 0:
-            return
-        self._deaf = self._settings.window != "none" and seconds <= self._settings.linger
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(min(seconds, POLL)):
-                await self._nudge.wait()
-                await asyncio.sleep(LOOK)
-        self._nudge.clear()
-        self._deaf = False
-
-    async def _hear(self, wake: Wake) -> None:
-        while True:
-            if await wake.wait(POLL) and not self._deaf:
-                self._nudge.set()
 
     # ---- one request ------------------------------------------------------------------------------------------------
 
@@ -189,7 +155,7 @@ class Deliver:
                     continue
                 except StoreError as error:
                     self._log.warning("deliver.settle", batch=batch.id, attempt=attempt, error=str(error))
-                    if self._stopping.is_set() and attempt > 10:
+                    if self._pump.stopping and attempt > 10:
                         return False  # the rows come back at their deadline
                     await asyncio.sleep(min(2.0, 0.1 * 2.0 ** min(attempt, 5)))
                     continue
@@ -216,12 +182,6 @@ class Deliver:
                     await self._on_owner_fault(record.owner, record.lead, verdict.message)
                 except Exception:  # the write is in the list of failed ones, where a person sees it
                     log.exception("deliver.owner_fault", lead=record.lead, rep=record.owner)
-
-    def _landed(self, flight: asyncio.Task[None]) -> None:
-        self._flights.discard(flight)
-        self._nudge.set()
-        if not flight.cancelled() and (error := flight.exception()) is not None:
-            self._log.error("deliver.broken", error=repr(error))
 
 
 def _all(batch: Batch, outcome: Later | Unknown) -> tuple[Outcome, ...]:
