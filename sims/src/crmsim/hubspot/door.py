@@ -11,8 +11,9 @@ from crmsim.faults import Fault, Subject
 from crmsim.hubspot import answers, faulty, limits
 from crmsim.hubspot.answers import CORRELATION, ApiError
 from crmsim.hubspot.exchange import NOBODY, Exchange
-from crmsim.hubspot.routes import Found, find
+from crmsim.hubspot.routes import ROUTES, classic
 from crmsim.hubspot.state import Hubspot
+from crmsim.routing import Found, find
 from crmsim.wire import Answer, deliver, read_call, reset
 
 log = logging.getLogger("crmsim")
@@ -29,7 +30,7 @@ class Door:
         call = await read_call(scope, receive)
         if call is None:
             return
-        sim, found = self.sim, find(call.method, call.segments)
+        sim, found = self.sim, find(ROUTES, call.method, classic(call.segments))
         kind = found.route.kind if isinstance(found, Found) else "other"
         entry = sim.evidence.arrive(kind, call.method, call.path, dict(call.headers))
         names = found.names if isinstance(found, Found) else {}

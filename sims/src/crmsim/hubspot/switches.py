@@ -1,8 +1,10 @@
 """What no public source settles, and what accounts differ in: switches, the defaults stricter for a client."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
+
+from crmsim import switching
 
 
 @dataclass(slots=True)
@@ -42,22 +44,11 @@ class Switches:
     association_ids: str = "number"  # ids in association results: "number" (recorded) or "string" (HubSpot's spec)
 
     def change(self, values: Mapping[str, Any]) -> None:
-        """Set some. Raises ValueError for an unknown name, a wrong type or a word that is no choice."""
-        known = {item.name: type(getattr(self, item.name)) for item in fields(self)}
-        for name, value in values.items():
-            if name not in known:
-                raise ValueError(f"no switch {name!r}; there are {', '.join(known)}")
-            kind = known[name]
-            allowed = (int, float) if kind is float else (kind,)
-            if not isinstance(value, allowed) or (kind is not bool and isinstance(value, bool)):
-                raise ValueError(f"switch {name} takes a {kind.__name__}, not {value!r}")
-            if value not in CHOICES.get(name, (value,)):
-                raise ValueError(f"switch {name} must be one of {', '.join(map(str, CHOICES[name]))}")
-        for name, value in values.items():
-            setattr(self, name, value)
+        """Set some. Raises ValueError."""
+        switching.change(self, values, CHOICES)
 
 
-CHOICES: Mapping[str, tuple[Any, ...]] = {
+CHOICES: switching.Choices = {
     "partial_upsert": ("keep", "clear"),
     "create_twins": ("reject", "conflict"),
     "owner_check": ("archived", "unknown", "off"),

@@ -10,13 +10,14 @@ from starlette.types import Receive, Scope, Send
 
 from crmsim.evidence import Entry
 from crmsim.faults import Fault, Subject
+from crmsim.routing import Found, find
 from crmsim.salesforce import answers, composite, limits, mishaps
 from crmsim.salesforce.answers import ApiError
 from crmsim.salesforce.describe import VERSIONS
 from crmsim.salesforce.exchange import Exchange
 from crmsim.salesforce.mishaps import Cut
 from crmsim.salesforce.query import LONGEST_URI
-from crmsim.salesforce.routes import DATA, PLAIN, SEVERAL, Found, find
+from crmsim.salesforce.routes import DATA, PLAIN, SEVERAL
 from crmsim.salesforce.state import Salesforce
 from crmsim.salesforce.transaction import Transaction
 from crmsim.wire import Answer, Call, deliver, read_call, reset

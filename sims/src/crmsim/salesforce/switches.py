@@ -1,8 +1,10 @@
 """What no public source settles, and what orgs differ in: switches, the defaults stricter for a client."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
+
+from crmsim import switching
 
 
 @dataclass(slots=True)
@@ -47,24 +49,11 @@ class Switches:
     automation_error: str = "cpu"  # the limit's words: "cpu", "soql", "retries" or "flow"
 
     def change(self, values: Mapping[str, Any]) -> None:
-        """Set some. Raises ValueError for an unknown name, a wrong type or a word that is no choice."""
-        known = {item.name: type(getattr(self, item.name)) for item in fields(self)}
-        for name, value in values.items():
-            if name not in known:
-                raise ValueError(f"no switch {name!r}; there are {', '.join(known)}")
-            kind = known[name]
-            allowed = {float: (int, float), tuple: (list, tuple)}.get(kind, (kind,))
-            if not isinstance(value, allowed) or (kind is not bool and isinstance(value, bool)):
-                raise ValueError(f"switch {name} takes a {'list' if kind is tuple else kind.__name__}, not {value!r}")
-            if kind is tuple:
-                continue
-            if value not in CHOICES.get(name, (value,)):
-                raise ValueError(f"switch {name} must be one of {', '.join(map(str, CHOICES[name]))}")
-        for name, value in values.items():
-            setattr(self, name, tuple(map(str, value)) if known[name] is tuple else value)
+        """Set some. Raises ValueError."""
+        switching.change(self, values, CHOICES)
 
 
-CHOICES: Mapping[str, tuple[Any, ...]] = {
+CHOICES: switching.Choices = {
     "parent_lock": ("write", "relation"),
     "single_lock_status": (500, 400),
     "duplicate_rule": ("off", "alert", "block"),
