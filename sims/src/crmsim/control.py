@@ -1,6 +1,6 @@
 """`/__sim__`: what a test, a demonstration or a person asks the simulator itself. It needs no session and no time."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -9,9 +9,9 @@ from starlette.responses import Response
 
 from crmsim import faults
 from crmsim.clock import stamp
-from crmsim.panel import Panel, Table, answer, read_body, window
-from crmsim.salesforce import evidence_views, hands, ownership, planting, seeding
-from crmsim.salesforce.org import Author, Record
+from crmsim.panel import Panel, Table, answer, read_body
+from crmsim.salesforce import evidence_views, hands, ids, ownership, planting, seeding
+from crmsim.salesforce.org import Author, Record, Version
 from crmsim.salesforce.state import Salesforce
 
 
@@ -23,14 +23,11 @@ class Control(Panel[Salesforce]):
     def own(self) -> Table:
         return [
             ("GET", "/summary", self.summary),
-            ("GET", "/versions", self.versions),
-            ("GET", "/records/{object}", self.records), ("GET", "/people", self.people),
-            ("GET", "/locks", self.locks),
+            ("GET", "/people", self.people), ("GET", "/locks", self.locks),
             ("POST", "/seed", self.seed), ("POST", "/owner", self.owner), ("POST", "/edit", self.edit),
             ("GET", "/owners", self.owners), ("GET", "/second-writer", self.second_writer),
             ("POST", "/second-writer", self.begin_writer), ("DELETE", "/second-writer", self.stop_writers),
             ("POST", "/convert", self.convert),
-            ("GET", "/latency", self.latency), ("POST", "/latency", self.latency),
             ("GET", "/switches", self.switches), ("POST", "/switches", self.switches),
             ("GET", "/limits", self.limits), ("POST", "/limits", self.limits),
             ("POST", "/app", self.app), ("POST", "/revoke", self.revoke),
@@ -42,24 +39,19 @@ class Control(Panel[Salesforce]):
     def numbers(self) -> dict[str, int]:
         return evidence_views.numbers(self.sim)
 
+    def history(self) -> Sequence[Version]:
+        return self.sim.org.versions
+
+    def called(self, object: str, id: str) -> tuple[str, str]:
+        """Ids of 15 characters and of 18 name the same record."""
+        sobject, id15 = self.sim.org.sobject(object), ids.to15(id)
+        return sobject.name if sobject else object, ids.to18(id15) if id15 else id
+
+    def rows(self, object: str) -> list[dict[str, Any]]:
+        return evidence_views.records(self.sim.org, object)
+
     async def summary(self, _: Request) -> Response:
         return answer(evidence_views.summary(self.sim))
-
-    async def versions(self, request: Request) -> Response:
-        """`?after=&limit=&object=&id=`; `next` is the `after` of the next page, and starts at -1."""
-        after, limit = int(request.query_params.get("after", "-1")), window(request)[1]
-        query = request.query_params
-        page = evidence_views.versions(self.sim.org, after, limit, query.get("object"), query.get("id"))
-        upto = page[-1].seq if page else after
-        kept = self.sim.org.versions
-        return answer({"versions": [item.json() for item in page], "next": upto, "dropped": kept[0].seq if kept else 0})
-
-    async def records(self, request: Request) -> Response:
-        """Every record of an object as it is now, in order of creation: `?after=&limit=` count records."""
-        after, limit = window(request)
-        found = evidence_views.records(self.sim.org, request.path_params["object"])
-        page = found[after : after + limit]
-        return answer({"records": page, "next": after + len(page), "total": len(found)})
 
     async def people(self, _: Request) -> Response:
         return answer(evidence_views.people(self.sim.org))
@@ -140,17 +132,6 @@ class Control(Panel[Salesforce]):
         if len(matches) != 1:
             raise ValueError(f"{len(matches)} records of {sobject.name} match; name one by id, email or key")
         return matches[0]
-
-    async def latency(self, request: Request) -> Response:
-        """Simulated seconds: `{"fixed": 0.5, "per_record": 0.01, "token": 0.1}`, any of them."""
-        latency = self.sim.latency
-        for name, value in (await read_body(request) if request.method == "POST" else {}).items():
-            if name not in ("fixed", "per_record", "token") or not isinstance(value, (int, float)) or value < 0:
-                raise ValueError(
-                    f"latency has fixed, per_record and token, in seconds of 0 or more; not {name}={value!r}"
-                )
-            setattr(latency, name, float(value))
-        return answer({"fixed": latency.fixed, "per_record": latency.per_record, "token": latency.token})
 
     async def switches(self, request: Request) -> Response:
         sim = self.sim

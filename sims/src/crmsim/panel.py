@@ -1,7 +1,8 @@
 """What every simulator's `/__sim__` has alike: evidence, faults, waiting. It needs no session and no time."""
 
-from collections.abc import Awaitable, Callable, Collection, Iterator
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 import orjson
@@ -31,6 +32,20 @@ class Simulator(Protocol):
     def plan(self) -> FaultPlan: ...
     @property
     def gate(self) -> Gate: ...
+    @property
+    def latency(self) -> Any: ...  # a dataclass of simulated seconds
+
+
+class Change(Protocol):
+    """What the panel needs of a version of a record."""
+
+    @property
+    def seq(self) -> int: ...
+    @property
+    def object(self) -> str: ...
+    @property
+    def id(self) -> str: ...
+    def json(self) -> dict[str, Any]: ...
 
 
 Sim = TypeVar("Sim", bound=Simulator)
@@ -66,23 +81,35 @@ def window(request: Request) -> tuple[int, int]:
 
 
 @dataclass(slots=True)
-class Panel(Generic[Sim]):
+class Panel(ABC, Generic[Sim]):
     """The endpoints; `fresh` rebuilds the simulator's parts for `reset`."""
 
     sim: Sim
     fresh: Callable[[Sim], None]
 
+    @abstractmethod
     def own(self) -> Table:
         """The endpoints that this CRM has besides the common ones."""
-        raise NotImplementedError
 
+    @abstractmethod
     def kinds(self) -> Collection[str]:
         """The faults that this CRM knows."""
-        raise NotImplementedError
 
+    @abstractmethod
     def numbers(self) -> dict[str, int]:
         """What `wait` can wait for."""
-        raise NotImplementedError
+
+    @abstractmethod
+    def history(self) -> Sequence[Change]:
+        """The versions of all records that are kept, oldest first."""
+
+    @abstractmethod
+    def called(self, object: str, id: str) -> tuple[str, str]:
+        """An object's name and a record's id as the history has them, however a person writes them; "" is any."""
+
+    @abstractmethod
+    def rows(self, object: str) -> list[dict[str, Any]]:
+        """Every record of an object as it is now, in order of creation. Raises ValueError for an unknown object."""
 
     def routes(self) -> list[Route]:
         table: Table = [
@@ -90,6 +117,8 @@ class Panel(Generic[Sim]):
             ("GET", "/repeats", self.repeats), ("GET", "/overlaps", self.overlaps),
             ("GET", "/faults", self.faults), ("POST", "/faults", self.install), ("DELETE", "/faults", self.clear),
             ("GET", "/wait", self.wait), ("POST", "/release", self.release), ("POST", "/reset", self.reset),
+            ("GET", "/versions", self.versions), ("GET", "/records/{object}", self.records),
+            ("GET", "/latency", self.latency), ("POST", "/latency", self.latency),
         ]  # fmt: skip
         return [Route(path, _guarded(endpoint), methods=[method]) for method, path, endpoint in [*table, *self.own()]]
 
@@ -114,6 +143,40 @@ class Panel(Generic[Sim]):
     async def overlaps(self, _: Request) -> Response:
         evidence = self.sim.evidence
         return answer({"count": evidence.totals["overlaps"], "overlaps": list(evidence.overlaps)})
+
+    async def versions(self, request: Request) -> Response:
+        """`?after=&limit=&object=&id=`; `next` is the `after` of the next page, and starts at -1."""
+        query, kept = request.query_params, self.history()
+        after, limit = int(query.get("after", "-1")), window(request)[1]
+        name, own_id = self.called(query.get("object", ""), query.get("id", ""))
+        page: list[Change] = []
+        for version in list(kept):
+            if version.seq > after and name in ("", version.object) and own_id in ("", version.id):
+                page.append(version)
+                if len(page) == limit:
+                    break
+        upto = page[-1].seq if page else after
+        return answer({"versions": [item.json() for item in page], "next": upto, "dropped": kept[0].seq if kept else 0})
+
+    async def records(self, request: Request) -> Response:
+        """Every record of an object as it is now, in order of creation: `?after=&limit=` count records."""
+        after, limit = window(request)
+        found = self.rows(request.path_params["object"])
+        page = found[after : after + limit]
+        return answer({"records": page, "next": after + len(page), "total": len(found)})
+
+    async def latency(self, request: Request) -> Response:
+        """Simulated seconds: `{"fixed": 0.5, "per_record": 0.01}`, any of those that this CRM has."""
+        latency = self.sim.latency
+        given = await read_body(request) if request.method == "POST" else {}
+        *names, last = asdict(latency)
+        for name, value in given.items():
+            if name not in (*names, last) or not isinstance(value, (int, float)) or value < 0:
+                known = f"{', '.join(names)} and {last}"
+                raise ValueError(f"latency has {known}, in seconds of 0 or more; not {name}={value!r}")
+        for name, value in given.items():
+            setattr(latency, name, float(value))
+        return answer(asdict(latency))
 
     async def faults(self, _: Request) -> Response:
         plan = self.sim.plan

@@ -1,15 +1,17 @@
 """`/__sim__` of a HubSpot account: what it has besides what every simulator has."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import asdict
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from crmsim.hubspot import faulty, hands, planting, seeding, views
+from crmsim.hubspot.portal import Version
 from crmsim.hubspot.searching import remember
 from crmsim.hubspot.state import Hubspot
-from crmsim.panel import Panel, Table, answer, read_body, window
+from crmsim.panel import Panel, Table, answer, read_body
 
 
 class Control(Panel[Hubspot]):
@@ -19,15 +21,11 @@ class Control(Panel[Hubspot]):
 
     def own(self) -> Table:
         return [
-            ("GET", "/summary", self.summary),
-            ("GET", "/versions", self.versions),
-            ("GET", "/records/{object}", self.records), ("GET", "/people", self.people),
-            ("GET", "/owners", self.owners),
+            ("GET", "/summary", self.summary), ("GET", "/people", self.people), ("GET", "/owners", self.owners),
             ("POST", "/seed", self.seed), ("POST", "/owner", self.owner), ("POST", "/edit", self.edit),
             ("POST", "/archive", self.archive), ("POST", "/merge", self.merge),
             ("POST", "/person", self.person), ("GET", "/second-writer", self.second_writer),
             ("POST", "/second-writer", self.begin_writer), ("DELETE", "/second-writer", self.stop_writers),
-            ("GET", "/latency", self.latency), ("POST", "/latency", self.latency),
             ("GET", "/switches", self.switches), ("POST", "/switches", self.switches),
             ("GET", "/limits", self.limits), ("POST", "/limits", self.limits),
             ("POST", "/revoke", self.revoke),
@@ -39,23 +37,21 @@ class Control(Panel[Hubspot]):
     def numbers(self) -> dict[str, int]:
         return views.numbers(self.sim)
 
+    def history(self) -> Sequence[Version]:
+        return self.sim.portal.versions
+
+    def called(self, object: str, id: str) -> tuple[str, str]:
+        kind = self.sim.portal.kind(object)
+        if object and kind is None:
+            raise ValueError(f"no object {object!r}")
+        return kind.name if kind else "", id
+
+    def rows(self, object: str) -> list[dict[str, Any]]:
+        """Of `owners` too."""
+        return views.records(self.sim.portal, object)
+
     async def summary(self, _: Request) -> Response:
         return answer(views.summary(self.sim))
-
-    async def versions(self, request: Request) -> Response:
-        """`?after=&limit=&object=&id=`; `next` is the `after` of the next page, and starts at -1."""
-        query, kept = request.query_params, self.sim.portal.versions
-        after = int(query.get("after", "-1"))
-        page = views.versions(self.sim.portal, after, window(request)[1], query.get("object"), query.get("id"))
-        upto = page[-1].seq if page else after
-        return answer({"versions": [item.json() for item in page], "next": upto, "dropped": kept[0].seq if kept else 0})
-
-    async def records(self, request: Request) -> Response:
-        """Every record of an object (or `owners`) as it is now, in order of creation."""
-        after, limit = window(request)
-        found = views.records(self.sim.portal, request.path_params["object"])
-        page = found[after : after + limit]
-        return answer({"records": page, "next": after + len(page), "total": len(found)})
 
     async def people(self, _: Request) -> Response:
         return answer(views.people(self.sim.portal))
@@ -126,19 +122,6 @@ class Control(Panel[Hubspot]):
     async def stop_writers(self, request: Request) -> Response:
         self.sim.writers.stop()
         return await self.second_writer(request)
-
-    async def latency(self, request: Request) -> Response:
-        """Simulated seconds: `{"fixed", "per_record", "search", "token"}`, any of them."""
-        latency = self.sim.latency
-        given = await read_body(request) if request.method == "POST" else {}
-        for name, value in given.items():
-            if name not in asdict(latency) or not isinstance(value, (int, float)) or value < 0:
-                raise ValueError(
-                    f"latency has {', '.join(asdict(latency))}, in seconds of 0 or more; not {name}={value!r}"
-                )
-        for name, value in given.items():
-            setattr(latency, name, float(value))
-        return answer(asdict(latency))
 
     async def switches(self, request: Request) -> Response:
         if request.method == "POST":

@@ -1,4 +1,4 @@
-"""The evidence as one reads it: summary, people, owners in time, versions, records."""
+"""The evidence as one reads it: summary, people, owners in time, records."""
 
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -144,20 +144,6 @@ def _known(rows: dict[str, dict[str, Any]]) -> dict[str, dict[str, list[str]]]:
                 entry = known.setdefault(row["email"], {"there": [], "added": []})
                 entry["there" if born == "seed" else "added"].append(record_id)
     return known
-
-
-def versions(portal: Portal, after: int, limit: int, name: str | None, record_id: str | None) -> list[Version]:
-    kind = portal.kind(name) if name else None
-    if name and kind is None:
-        raise ValueError(f"no object {name!r}")
-    found = []
-    for version in list(portal.versions):
-        if version.seq <= after or (kind and version.object != kind.name) or (record_id and version.id != record_id):
-            continue
-        found.append(version)
-        if len(found) == limit:
-            break
-    return found
 
 
 def records(portal: Portal, name: str) -> list[dict[str, Any]]:

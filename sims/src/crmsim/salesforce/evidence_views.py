@@ -1,10 +1,10 @@
-"""The evidence as one reads it: summary, people, versions, locks."""
+"""The evidence as one reads it: summary, people, records, locks."""
 
 from dataclasses import asdict
 from typing import Any
 
 from crmsim.salesforce import ids, ownership
-from crmsim.salesforce.org import Org, Record, Version
+from crmsim.salesforce.org import Org, Record
 from crmsim.salesforce.state import Salesforce
 
 
@@ -91,19 +91,6 @@ def _is_contact_too(org: Org, record: Record) -> bool:
     contact = org.get(record.values.get("ConvertedContactId") or "")
     email = str(record.values.get("Email")).casefold()
     return contact is not None and not contact.deleted and str(contact.values.get("Email")).casefold() == email
-
-
-def versions(org: Org, after: int, limit: int, name: str | None, id_text: str | None) -> list[Version]:
-    id15 = ids.to15(id_text) if id_text else None
-    id18 = ids.to18(id15) if id15 else id_text
-    found = []
-    for version in list(org.versions):
-        if version.seq <= after or (name and version.object.lower() != name.lower()) or (id18 and version.id != id18):
-            continue
-        found.append(version)
-        if len(found) == limit:
-            break
-    return found
 
 
 def records(org: Org, name: str) -> list[dict[str, Any]]:
