@@ -118,3 +118,14 @@ async def test_a_held_lead_stays_with_whom_a_late_answer_names(open_asked: Any) 
     assert rows.pop("p0@gmail.com") == users[0]["id"]
     assert set(rows.values()) <= {a.org.users["ann"], a.org.users["bob"]}
     assert len(rows) == 2
+
+
+async def test_words_of_the_crm_that_postgresql_cannot_hold_keep_nobody_waiting(open_asked: Any) -> None:
+    """An error message may carry a NUL or half of a surrogate pair."""
+    a: Asked = await open_asked()
+    await a.world.route(*people(1))
+    questions = await a.questions()
+    await questions.give_up("crm", await questions.due("crm", 10), "INVALID_TYPE: \0 \ud83d")
+    assert (await a.world.fetch("select state, why from existing"))[0]["why"] == "INVALID_TYPE: \ufffd ?"
+    await a.go_on()
+    assert [status for status, _ in (await a.statuses()).values()] == ["assigned"]

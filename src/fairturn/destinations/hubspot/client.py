@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from fairturn.config import Destination as Settings
-from fairturn.decide.existing import Policy
+from fairturn.decide.existing import policy_of
 from fairturn.destinations.hubspot.auth import Credentials
 from fairturn.destinations.hubspot.directory import Directory
 from fairturn.destinations.hubspot.door import Door, Tally, tally
@@ -31,8 +31,7 @@ class HubSpot:
         status = settings.status_field or STATUS
         reader = Reader(door, settings.object, [*encoder.names(), status, CREATED])
         self._people = People(directory, settings.object, encoder.external_id, status, frozenset(encoder.names()))
-        policy = Policy(settings.parked_owners, settings.recycle_statuses, lead=settings.object, contact=None)
-        regard = Regard(encoder, reader, self._people, policy)
+        regard = Regard(encoder, reader, self._people, policy_of(settings))
         self._tools = Tools(door, encoder, directory, regard, settings.object, {}, {})
 
     def __repr__(self) -> str:

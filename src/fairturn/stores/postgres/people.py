@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from fairturn.model import Existing, Owner, Person
+from fairturn.stores.postgres.answers import storable
 
 
 def person_json(person: Person) -> dict[str, object]:
@@ -32,17 +33,6 @@ def person_json(person: Person) -> dict[str, object]:
         "values": person.values,
     }
     return {name: storable(value) for name, value in row.items()}
-
-
-def storable(value: object) -> object:
-    """A CRM's texts as PostgreSQL can hold them: no NUL, no half of a surrogate pair."""
-    if isinstance(value, str):
-        return value.replace("\0", "\ufffd").encode("utf-8", "replace").decode("utf-8")
-    if isinstance(value, Mapping):
-        return {str(storable(str(name))): storable(one) for name, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [storable(one) for one in value]
-    return value
 
 
 def person_of(row: Mapping[str, Any]) -> Person:

@@ -10,8 +10,9 @@ import orjson
 from fairturn.decide.existing import Choice
 from fairturn.decide.merging import load
 from fairturn.model import Fields, LookUp, Person, Question
+from fairturn.stores.postgres.answers import clean, storable
 from fairturn.stores.postgres.database import Connection, Database, statements
-from fairturn.stores.postgres.people import person_json, storable
+from fairturn.stores.postgres.people import person_json
 from fairturn.stores.postgres.router import SQL as ROUTER
 
 SQL = statements("questions")
@@ -69,7 +70,7 @@ class PostgresQuestions:
         leads = [one.lead for one in asked]
         async with self._database.transaction() as c:
             await c.fetch(SQL.lock, leads)
-            rows = await c.fetch(SQL.give_up, destination, leads, why[:LONGEST])
+            rows = await c.fetch(SQL.give_up, destination, leads, clean(why[:LONGEST]))
             await c.fetch(SQL.go_on, sorted(row["lead_id"] for row in rows))
             await c.execute(SQL.notify)
 
@@ -105,5 +106,7 @@ class PostgresQuestions:
             records = [found[lead].record_id for lead in kept]
             await c.execute(SQL.leave_owners, destination, kept, records)
             await c.execute(SQL.judge_anew, destination, kept, records)
-        words = [f"{destination} answered when the lead had gone on without: {choices[lead].why}" for lead in late]
+        words = [
+            clean(f"{destination} answered when the lead had gone on without: {choices[lead].why}") for lead in late
+        ]
         await c.execute(ROUTER.settled, list(late), [destination] * len(late), words)

@@ -13,6 +13,7 @@ from fairturn.decide.rotation import Member
 from fairturn.errors import StaleLead
 from fairturn.model import Event, Existing, Key, Lead
 from fairturn.ports import OWNER_REFUSED, Bound, PoolShape, Routed, Taken, Turn
+from fairturn.stores.postgres.answers import clean
 from fairturn.stores.postgres.database import Connection, Database, statements
 from fairturn.stores.postgres.people import existing_of
 from fairturn.stores.postgres.routed import write
@@ -71,16 +72,18 @@ class PostgresRouter:
             await connection.execute(SQL.quarantine, [event], [problem])
 
     async def set_aside(self, lead: int, problem: str) -> None:
+        problem = clean(problem)
         async with self._database.transaction() as connection:
             if await connection.fetchval(SQL.set_aside, lead, f"{SET_ASIDE}{problem}"[:1000]):
                 await connection.execute(SQL.set_aside_event, lead, f"its lead {SET_ASIDE}{problem}"[:1000])
                 await connection.execute(SQL.note, self._actor, "set aside", f"lead {lead}", problem[:500])
 
     async def pause(self, rep: str, reason: str) -> bool:
+        words = clean(reason[:500])
         async with self._database.transaction() as connection:
-            done = await connection.fetchval(SQL.pause, rep, self._actor, reason[:500])
+            done = await connection.fetchval(SQL.pause, rep, self._actor, words)
             if done:
-                await connection.execute(SQL.note, self._actor, "pause", f"rep {rep}", reason[:500])
+                await connection.execute(SQL.note, self._actor, "pause", f"rep {rep}", words)
         return bool(done)
 
     async def keeps_owner(self, lead: int) -> bool:
