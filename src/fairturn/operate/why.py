@@ -20,7 +20,7 @@ from fairturn.flow.plan import Plan
 from fairturn.model import FieldValue, Lead
 from fairturn.operate.audit import Progress
 from fairturn.operate.records import kept, kept_json
-from fairturn.views import AssignmentLine, ExistingLine, HistoryLine, Story
+from fairturn.views import AssignmentLine, EventLine, ExistingLine, HistoryLine, Story, WriteLine
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +32,16 @@ class Candidate:
     balance: float  # leads, before this turn: above 0 the pool owed them
     credit: int  # turns outside the rotation still to be settled: + owed to them, - by them
     due: float | None = None  # leads they had coming when asked, with their share of this one; None = not asked
+
+    def as_json(self) -> dict[str, object]:
+        return {
+            "rep": self.rep,
+            "available": self.available,
+            "why_not": self.why_not,
+            "balance": self.balance,
+            "due": self.due,
+            "credit": self.credit,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,53 +69,45 @@ class Why:
             "lead": lead.id,
             "status": lead.status,
             "reason": lead.reason,
-            "events": [
-                {
-                    "event": e.id,
-                    "source": e.source,
-                    "received_at": e.received_at,
-                    "state": e.state,
-                    "problem": e.problem,
-                    "marks": list(e.marks),
-                }
-                for e in self.story.events
-            ],
+            "events": [event_json(one) for one in self.story.events],
             "existing": [existing_json(one) for one in self.story.existing],
             "rule": lead.rule,
             "pool": lead.pool,
             "rep": lead.rep,
             "number": self.turn.number if self.turn else None,
             "paid_by": self.turn.payer if self.turn else None,
-            "candidates": [
-                {
-                    "rep": c.rep,
-                    "available": c.available,
-                    "why_not": c.why_not,
-                    "balance": c.balance,
-                    "due": c.due,
-                    "credit": c.credit,
-                }
-                for c in self.candidates
-            ],
-            "writes": [
-                {
-                    "destination": w.destination,
-                    "version": w.version,
-                    "sent_at": w.sent_at,
-                    "answered_at": w.answered_at,
-                    "outcome": w.outcome,
-                    "record": w.record_id,
-                    "created": w.created,
-                    "owner": w.owner,
-                    "code": w.code,
-                    "message": w.message,
-                    "without": dict(w.without),
-                    "owner_stands": w.owner_stands,
-                }
-                for w in self.story.writes
-            ],
+            "candidates": [one.as_json() for one in self.candidates],
+            "writes": [write_json(one) for one in self.story.writes],
             "records": [kept_json(one) for one in kept(self.story)],
         }
+
+
+def event_json(one: EventLine) -> dict[str, object]:
+    return {
+        "event": one.id,
+        "source": one.source,
+        "received_at": one.received_at,
+        "state": one.state,
+        "problem": one.problem,
+        "marks": list(one.marks),
+    }
+
+
+def write_json(one: WriteLine) -> dict[str, object]:
+    return {
+        "destination": one.destination,
+        "version": one.version,
+        "sent_at": one.sent_at,
+        "answered_at": one.answered_at,
+        "outcome": one.outcome,
+        "record": one.record_id,
+        "created": one.created,
+        "owner": one.owner,
+        "code": one.code,
+        "message": one.message,
+        "without": dict(one.without),
+        "owner_stands": one.owner_stands,
+    }
 
 
 def existing_json(one: ExistingLine) -> dict[str, object]:
