@@ -167,7 +167,10 @@ async def test_record_types(org):
         },
     )
     by_name = {"RecordTypeId": {"record_type": "Inbound Leads"}}
-    assert of(await asked(org, map={**MAP, **by_name}), "error") == {}
+    findings = await asked(org, map={**MAP, **by_name})
+    assert of(findings, "error") == {}
+    assert of(findings, "ok")["record type Inbound Leads"] == "is active on Lead, and given to the integration user"
+    assert "Lead.RecordTypeId" not in of(findings, "ok")
     wrong = of(await asked(org, map={**MAP, "RecordTypeId": {"record_type": "Outbound"}}), "error")
     assert "it has Inbound Leads, Old, Master" in wrong["record type Outbound"]
     wrong = of(await asked(org, map={**MAP, "RecordTypeId": {"record_type": "Old"}}), "error")
@@ -280,6 +283,8 @@ async def test_a_probe_finds_that_a_lead_given_away_is_not_seen_any_more(org):
     org.post("/switches", {"sharing": "private"})
     findings = await asked(org, probe=True)
     assert "it is not seen any more" in of(findings, "error")["probe"]
+    [hidden] = [finding for finding in findings if finding.severity == "error"]
+    assert hidden.remedy.startswith("Give the integration user the permission set Fairturn_Private_Sharing")
     [left] = there(org)
     assert "could not be deleted and is still there" in of(findings, "warning")["probe"]
     assert any(left in finding.remedy for finding in findings if finding.severity == "warning")

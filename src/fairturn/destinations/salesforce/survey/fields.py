@@ -186,6 +186,8 @@ def judge_record_type(notes: Notes, on: Surveyed, way: MapTo) -> None:
     elif not found[0].usable:
         where = f"Setup, Permission Sets, the integration user's, Object Settings, {on.object.name}"
         notes.error(subject, "is inactive, or not given to the integration user", f"{where}: tick it")
+    else:
+        notes.ok(subject, f"is active on {on.object.name}, and given to the integration user")
 
 
 def judge_required(notes: Notes, on: Surveyed, mapping: Mapping[str, MapTo], ours: frozenset[str]) -> None:

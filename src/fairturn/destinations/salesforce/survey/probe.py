@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from fairturn.destinations.http import Reply
 from fairturn.destinations.salesforce.decode import problems_of
+from fairturn.destinations.salesforce.objects import CONTACT, LEAD
 from fairturn.destinations.salesforce.soql import among, select
 from fairturn.destinations.salesforce.wire import Part, Run, Wire, parsed
 from fairturn.destinations.surveying import Notes
@@ -22,6 +23,7 @@ VIEW_ALL: Final = (
     "Setup, Permission Sets, the integration user's, Object Settings, {name}: tick View All Records and Modify All "
     "Records; or share the reps' records with the integration user"
 )
+DEPLOYED: Final = "Give the integration user the permission set Fairturn_Private_Sharing of examples/salesforce; or "
 
 
 class Probe:
@@ -78,7 +80,7 @@ class Probe:
                 f"given to user {rep}, it is not seen any more: later news of such a lead could not be written, and "
                 "people who are there already would not be found"
             )
-            notes.error(SUBJECT, sentence, VIEW_ALL.format(name=self._object))
+            notes.error(SUBJECT, sentence, self._view_all())
             return False
         if str(body.get("OwnerId"))[:15] != rep[:15]:
             sentence = f"given to user {rep}, it belongs to {body.get('OwnerId')}: something in the org gives it on"
@@ -86,6 +88,10 @@ class Probe:
             return True
         notes.ok(SUBJECT, f"given to user {rep}, and still seen")
         return True
+
+    def _view_all(self) -> str:
+        ready = DEPLOYED if self._object in (LEAD, CONTACT) else ""
+        return ready + VIEW_ALL.format(name=self._object)
 
     async def _is_found(self) -> bool:
         """By a query, which a look-up is."""
@@ -95,7 +101,7 @@ class Probe:
         """By its id, and by our key as a retry would."""
         changed = await self._send("PATCH", record_id, {"LastName": f"{LABEL} 2"})
         if changed.status != 204:
-            notes.error(SUBJECT, f"it could not be updated: {said(changed)}", VIEW_ALL.format(name=self._object))
+            notes.error(SUBJECT, f"it could not be updated: {said(changed)}", self._view_all())
             return
         body = {
             "allOrNone": False,
