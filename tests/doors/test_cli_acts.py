@@ -57,6 +57,17 @@ async def test_a_paused_rep_gets_no_turn_and_is_at_par_when_back(shell: Open):
     ]
 
 
+async def test_a_rep_whom_the_crm_refuses_has_a_next_step(shell: Open):
+    run = await shell()
+    await run("reps", "pause", "bob", "--reason", "ill", "--actor", "olga")
+    assert "reps resume" not in (await run("reps", "list")).out
+    await run.world.route(lead(1))
+    number = await run.world.value("select id from lead")
+    await run.world.station.owner_refused("ann", number, "INACTIVE_OWNER_OR_USER: inactive")
+    said = " ".join((await run("reps", "list")).out.split())
+    assert "correct the rep's ids in the settings and restart; then `fairturn reps resume ann`." in said
+
+
 async def test_what_does_not_exist_is_named_with_what_does(shell: Open):
     run = await shell()
     for words in (("reps", "pause", "anne"), ("destinations", "pause", "crn")):
@@ -104,6 +115,9 @@ async def test_all_failed_writes_are_retried_once_however_often_one_asks(shell: 
     assert await run.world.value("select count(*) from change where state = 'pending' and attempts = 0") == 25
     detail = await run.world.fetch("select detail from history where verb = 'retry' order by id")
     assert [row["detail"]["writes"] for row in detail] == [1, 24]
+    past = (await run("history")).out
+    assert f"lead {ids[0]}; 1 write" in past
+    assert "24 writes" in past
 
 
 async def test_fields_that_the_crm_did_not_take_are_listed_and_sent_again(shell: Open):

@@ -45,6 +45,8 @@ def list_reps(config: Config = None, as_json: Json = False) -> None:
             ),
             right=(2,),
         )
+        if (todo := reps.mending(views)) is not None:
+            paper.say(todo)
 
     run(config, work)
 

@@ -32,9 +32,11 @@ def _entry(name: str, value: object) -> str:
         return label
     if isinstance(value, Mapping):
         return f"{label}: {', '.join(f'{key} {one}' for key, one in value.items())}"
+    if isinstance(value, int) and label.endswith("s"):  # a count stands before its noun, a lead's number behind it
+        return f"{value:,} {label.removesuffix('s') if value == 1 else label}"
     if isinstance(value, list):
         more = f" and {len(value) - NAMED:,} more" if len(value) > NAMED else ""
-        return f"{label} {', '.join(map(str, value[:NAMED]))}{more}"
+        return f"{label.removesuffix('s') if len(value) == 1 else label} {', '.join(map(str, value[:NAMED]))}{more}"
     return f"{label} {value}"
 
 

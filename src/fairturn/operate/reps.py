@@ -9,6 +9,8 @@ from fairturn.config import Settings
 from fairturn.desk import Acts, Reads
 from fairturn.views import By, Pause, RepStanding
 
+REFUSED = "fairturn"  # who pauses a rep whom the CRM refuses as an owner
+
 
 @dataclass(frozen=True, slots=True)
 class RepView:
@@ -29,6 +31,17 @@ class RepView:
             "pools": dict(self.pools),
             "leads_24h": self.leads_day,
         }
+
+
+def mending(views: Sequence[RepView]) -> str | None:
+    """What to do about those whom the CRM refused; a rep whom a person paused needs nothing."""
+    refused = [view.id for view in views if view.pause and view.pause.by == REFUSED]
+    if not refused:
+        return None
+    return (
+        "Whom the CRM refuses: mend the user there, or correct the rep's ids in the settings and restart; then "
+        f"`fairturn reps resume {' '.join(refused)}`."
+    )
 
 
 async def reps(reads: Reads, settings: Settings | None) -> Sequence[RepView]:
