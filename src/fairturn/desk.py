@@ -152,6 +152,8 @@ class Sent:
     due: bool = True  # False: nothing was heard of it since the destination joined the settings
     heard_at: datetime | None = None  # when the first event of the lead came
     there: frozenset[str] = frozenset()  # records of the person that the look-up found before the first turn
+    unheard: bool = False  # nobody answered the look-up
+    rule: str | None = None  # that decided
 
 
 class Proofs(Protocol):

@@ -134,6 +134,6 @@ def test_the_destinations_words_are_its_own():
 
 def test_hubspot_has_contacts_alone():
     hubspot = policy_of(Destination.model_validate({"type": "hubspot"}))
-    assert (hubspot.lead, hubspot.contact) == ("contacts", None)
+    assert hubspot.contact is None
     contact = Person("501", "contacts", "a@b.com", ANN)
     assert choose([contact], hubspot, "always").record == contact

@@ -155,10 +155,18 @@ TWIN = Found("00Q2", None, None, "A@b.com", created_at=NOW + timedelta(seconds=5
         (replace(LEAD, there=frozenset({"00Q1", "00Q2"})), replace(TWIN, by_us=True), False),
         # It was known, and another one was made all the same.
         (replace(LEAD, there=frozenset({"00Q2"})), replace(TWIN, created_at=NOW - timedelta(days=9)), True),
+        (
+            replace(LEAD, there=frozenset({"00Q2"}), rule="beside"),
+            replace(TWIN, created_at=NOW - timedelta(days=9)),
+            False,
+        ),
+        # Nobody answered, and ours was made beside one that was there.
+        (replace(LEAD, unheard=True), replace(TWIN, created_at=NOW - timedelta(days=9)), True),
+        (replace(LEAD, unheard=True), TWIN, False),
     ],
 )
 def test_whose_a_second_record_is(lead: Sent, twin: Found, fault: bool) -> None:
     result = Reconciled()
-    judge(result, "crm", [lead], [OURS, twin], {})
+    judge(result, "crm", [lead], [OURS, twin], {}, {"beside"})
     assert (len(result.twice), len(result.twins_of_others)) == (int(fault), int(not fault))
     assert result.ok is not fault

@@ -28,7 +28,6 @@ class Policy:
 
     parked_owners: Collection[str] = ()
     recycle_statuses: Collection[str] = ()
-    lead: str = "Lead"  # the object that is created
     contact: str | None = "Contact"  # the object of those who are customers already; None: there is but one
 
 
@@ -95,7 +94,6 @@ def policy_of(destination: Destination) -> Policy:
     return Policy(
         parked_owners=destination.parked_owners,
         recycle_statuses=destination.recycle_statuses,
-        lead=destination.object,
         contact="Contact" if two else None,
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -69,13 +69,14 @@ async def reconcile(
 ) -> Reconciled:
     """Raises DestinationError when a CRM cannot be asked. A lead that goes out while we ask counts as on its way."""
     result = Reconciled(asked=tuple(inspects), silent=silent)
+    beside = frozenset(rule.id for rule in settings.rules if rule.create == "always")
     for name, crm in inspects.items():
         people = people_of(settings, name)
         leads = await _answered(proofs, name, since)
         done = 0
         for start in range(0, len(leads), ANSWERED):
             part = leads[start : start + ANSWERED]
-            judge(result, name, part, await _ask(crm, part), people)
+            judge(result, name, part, await _ask(crm, part), people, beside)
             done += len(part)
             progress(name, done, len(leads))
     return result
@@ -107,8 +108,9 @@ def judge(
     leads: Sequence[Sent],
     found: Sequence[Found],
     people: People,
+    beside: Collection[str] = (),
 ) -> None:
-    """Adds to `result` what the CRM's records say of these leads."""
+    """Adds to `result` what the CRM's records say of these leads. beside: rules that want a Lead beside a Contact."""
     by_key: dict[str, list[Found]] = defaultdict(list)
     by_id = {record.record_id[:15]: record for record in found}
     by_email: dict[str, list[Found]] = defaultdict(list)
@@ -127,7 +129,7 @@ def judge(
         if len(several) > 1:
             mine = {record.record_id for record in ours}
             twins = [record for record in several.values() if record.record_id not in mine]
-            excused = len(mine) == 1 and all(_of_others(lead, ours[0], twin) for twin in twins)
+            excused = len(mine) == 1 and all(_of_others(lead, ours[0], twin, beside) for twin in twins)
             (result.twins_of_others if excused else result.twice).append(row | {"records": sorted(several)})
         if not ours:
             _absent(result, destination, lead, row)
@@ -135,12 +137,13 @@ def judge(
             result.owner_differs.append(row | {"record": ours[0].record_id} | differs)
 
 
-def _of_others(lead: Sent, ours: Found, twin: Found) -> bool:
-    """Whether a second record with the lead's address is none that we made: all that we make bear a key of ours."""
+def _of_others(lead: Sent, ours: Found, twin: Found, beside: Collection[str]) -> bool:
+    """Whether a second record with the lead's address is no fault of ours: all that we make bear a key of ours."""
     if twin.record_id in lead.there:
-        return ours.record_id in lead.there  # else we knew that it is there, and made another one beside it
+        # Else we knew that it is there, and made another one: that has to be a rule's wish.
+        return ours.record_id in lead.there or lead.rule in beside
     if twin.created_at is not None and lead.heard_at is not None and twin.created_at < lead.heard_at - CLOCKS:
-        return True
+        return not lead.unheard  # else ours was made unasked, beside one that was there
     return twin.key is None and not twin.by_us
 
 

@@ -116,5 +116,7 @@ def sent(row: Any) -> Sent:
         due=row["due"],
         email=email if isinstance(email, str) else None,
         heard_at=row["created_at"],
+        unheard=row["unheard"],
+        rule=row["rule_id"],
         there=frozenset(row["there"]),
     )

@@ -25,7 +25,10 @@ select l.id, l.created_at, l.status, l.rep_id, l.fields -> 'email' ->> 0 as emai
        case when c.state = 'done' and c.confirmed = 0 and coalesce(t.trial, false) then false
             else c.lead_id is not null or e.last_at >= d.joined_at end as due,
        array(select p ->> 'record_id' from existing x cross join jsonb_array_elements(x.people) p
-             where x.lead_id = l.id and x.destination_id = $1) as there
+             where x.lead_id = l.id and x.destination_id = $1) as there,
+       exists (select from existing x
+               where x.lead_id = l.id and x.destination_id = $1 and x.state = 'unknown') as unheard,
+       l.rule_id
 from (
     select coalesce(l.merged_into, l.id) as id, max(e.received_at) as last_at
     from event e join lead l on l.id = e.lead_id
@@ -37,7 +40,8 @@ join destination d on d.id = $1
 left join change c on c.lead_id = l.id and c.destination_id = $1
 left join lateral (
     select owner from write
-    where lead_id = l.id and destination_id = $1 and outcome = 'written' and (owner is not null or owner_stands is not null)
+    where lead_id = l.id and destination_id = $1 and outcome = 'written'
+      and (owner is not null or owner_stands is not null)
     order by batch_id desc limit 1
 ) w on true
 left join lateral (
