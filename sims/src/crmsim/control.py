@@ -7,7 +7,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from crmsim import faults
+from crmsim import faults, proof
 from crmsim.clock import stamp
 from crmsim.panel import Panel, Table, answer, read_body
 from crmsim.salesforce import evidence_views, hands, ids, ownership, planting, seeding
@@ -90,7 +90,7 @@ class Control(Panel[Salesforce]):
 
     async def owners(self, request: Request) -> Response:
         """Owners in time and what became of the people of the seed; `?email=` for one of them."""
-        return answer(ownership.report(self.sim.org, request.query_params.get("email")))
+        return answer(proof.owners(ownership.moves(self.sim.org), request.query_params.get("email")))
 
     async def convert(self, request: Request) -> Response:
         """Somebody converts a Lead: `{"email": …}` or id or key."""

@@ -7,6 +7,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
+from crmsim import proof
 from crmsim.hubspot import faulty, hands, planting, seeding, views
 from crmsim.hubspot.portal import Version
 from crmsim.hubspot.searching import remember
@@ -58,7 +59,7 @@ class Control(Panel[Hubspot]):
 
     async def owners(self, request: Request) -> Response:
         """Owners in time and what became of the people of the seed; `?email=` for one of them."""
-        return answer(views.owners(self.sim.portal, request.query_params.get("email")))
+        return answer(proof.owners(views.moves(self.sim.portal), request.query_params.get("email")))
 
     async def seed(self, request: Request) -> Response:
         sim = self.sim

@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from crmsim.clock import stamp
+from crmsim.crowd import FIRST, LAST, crowd
 from crmsim.hubspot.planting import named_owner, owner, record
 from crmsim.hubspot.portal import Portal
 
@@ -23,28 +24,13 @@ KINDS = {
     "companied": "a contact of an active owner, associated with a company",
 }
 OTHERS = ("count", "domain", "seed", "owners", "inactive_owners", "companies", "days")
-FIRST = ("Ada", "Ben", "Cem", "Dora", "Eli", "Fay", "Gus", "Hana", "Ivo", "Jia", "Kofi", "Lea")
-LAST = ("Abel", "Brandt", "Costa", "Dahl", "Engel", "Fischer", "Garcia", "Hahn", "Ito", "Jansen", "Kaya", "Lund")
 
 
 def gather(portal: Portal, wish: Mapping[str, Any]) -> list[dict[str, Any]]:
     """One entry for each e-mail: kind, owner's id (or null), contact's id. Raises ValueError."""
-    if not isinstance(wish, Mapping):
-        raise ValueError(f"people is an object: numbers of {', '.join(KINDS)}")
-    unknown = set(wish) - {*KINDS, *OTHERS}
-    if unknown:
-        raise ValueError(f"people: unknown keys {sorted(unknown)}; kinds are {', '.join(KINDS)}")
-    numbers = {kind: int(wish.get(kind, 0)) for kind in KINDS}
-    count = int(wish.get("count", sum(numbers.values())))
-    spare = count - sum(numbers.values())
-    if spare < 0:
-        raise ValueError(f"people: count {count} is less than its kinds together")
-    numbers["owned"] += spare
-    kinds = [kind for kind, number in numbers.items() for _ in range(number)]
-    dice = random.Random(f"people:{wish.get('seed', 0)}")
-    dice.shuffle(kinds)
-    active, gone = _owners(portal, wish, numbers)
-    return [_one(portal, wish, dice, (active, gone), (kind, n)) for n, kind in enumerate(kinds)]
+    found = crowd(wish, KINDS, OTHERS)
+    owners = _owners(portal, wish, found.numbers)
+    return [_one(portal, wish, found.dice, owners, (kind, n)) for n, kind in enumerate(found.kinds)]
 
 
 def _owners(portal: Portal, wish: Mapping[str, Any], numbers: Mapping[str, int]) -> tuple[list[str], list[str]]:

@@ -11,6 +11,7 @@ from datetime import timedelta
 from typing import Any
 
 from crmsim.clock import datetime_text, stamp
+from crmsim.crowd import FIRST, LAST, crowd
 from crmsim.salesforce.objects import STATUSES
 from crmsim.salesforce.org import Org, Record
 from crmsim.salesforce.planting import convert, owner, person
@@ -25,8 +26,6 @@ KINDS = {
     "contacts": "a Contact under an Account",
 }
 OTHERS = ("count", "domain", "seed", "owners", "inactive_owners", "queue_name", "companies", "days", "upper")
-FIRST = ("Ada", "Ben", "Cem", "Dora", "Eli", "Fay", "Gus", "Hana", "Ivo", "Jia", "Kofi", "Lea")
-LAST = ("Abel", "Brandt", "Costa", "Dahl", "Engel", "Fischer", "Garcia", "Hahn", "Ito", "Jansen", "Kaya", "Lund")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,22 +37,9 @@ class _Owners:
 
 def gather(org: Org, wish: Mapping[str, Any]) -> list[dict[str, Any]]:
     """One entry for each e-mail: kind, ids by object, owner. Raises ValueError for a wish that cannot be met."""
-    if not isinstance(wish, Mapping):
-        raise ValueError(f"people is an object: numbers of {', '.join(KINDS)}")
-    unknown = set(wish) - {*KINDS, *OTHERS}
-    if unknown:
-        raise ValueError(f"people: unknown keys {sorted(unknown)}; kinds are {', '.join(KINDS)}")
-    numbers = {kind: int(wish.get(kind, 0)) for kind in KINDS}
-    count = int(wish.get("count", sum(numbers.values())))
-    spare = count - sum(numbers.values())
-    if spare < 0:
-        raise ValueError(f"people: count {count} is less than its kinds together")
-    numbers["owned"] += spare
-    kinds = [kind for kind, number in numbers.items() for _ in range(number)]
-    dice = random.Random(f"people:{wish.get('seed', 0)}")
-    dice.shuffle(kinds)
-    owners = _owners(org, wish, numbers)
-    return [_one(org, wish, dice, owners, kind, n) for n, kind in enumerate(kinds)]
+    found = crowd(wish, KINDS, OTHERS)
+    owners = _owners(org, wish, found.numbers)
+    return [_one(org, wish, found.dice, owners, kind, n) for n, kind in enumerate(found.kinds)]
 
 
 def _owners(org: Org, wish: Mapping[str, Any], numbers: Mapping[str, int]) -> _Owners:

@@ -3,6 +3,7 @@
 from dataclasses import asdict
 from typing import Any
 
+from crmsim import proof
 from crmsim.salesforce import ids, ownership
 from crmsim.salesforce.org import Org, Record
 from crmsim.salesforce.state import Salesforce
@@ -35,7 +36,7 @@ def summary(sim: Salesforce) -> dict[str, Any]:
         "records": {name: len(sim.org.live(name)) for name in ("Lead", "Contact", "Account", "User", "Group")},
         "people": found["emails"],
         "duplicated": found["duplicated"],
-        "owners": ownership.numbers(sim.org),
+        "owners": proof.numbers(ownership.moves(sim.org)),
         "second_writer": {"turns": sim.hands.turns, "changes": sim.hands.changes},
         "usage": {"used": sim.usage.used, "max": sim.usage.maximum},
         "faults": sim.plan.report(),
@@ -60,29 +61,9 @@ def numbers(sim: Salesforce) -> dict[str, int]:
 
 
 def people(org: Org) -> dict[str, Any]:
-    """Ids of the live people of each e-mail, lower-cased; only those of more than one are listed under `twice`.
-
-    A converted Lead and its Contact are one person, the Contact.
-    """
-    by_email: dict[str, list[str]] = {}
-    without = 0
-    for name in ("Lead", "Contact"):
-        for record in org.live(name):
-            email = record.values.get("Email")
-            if _is_contact_too(org, record):
-                continue
-            if email:
-                by_email.setdefault(str(email).casefold(), []).append(record.id18)
-            else:
-                without += 1
-    twice = {email: found for email, found in by_email.items() if len(found) > 1}
-    return {
-        "emails": len(by_email),
-        "without_email": without,
-        "duplicated": sum(len(found) - 1 for found in twice.values()),
-        "twice": twice,
-        "people": by_email,
-    }
+    """A converted Lead and its Contact are one person, the Contact."""
+    records = [record for name in ownership.PEOPLE for record in org.live(name) if not _is_contact_too(org, record)]
+    return proof.people((record.id18, [str(record.values.get("Email") or "")]) for record in records)
 
 
 def _is_contact_too(org: Org, record: Record) -> bool:
