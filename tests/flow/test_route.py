@@ -215,6 +215,17 @@ async def test_case_96_an_owner_whom_the_crm_refuses(world: Worlds) -> None:
     assert await w.value("select rep_id from lead") == "bob"
 
 
+async def test_an_owner_is_refused_in_words_that_postgresql_cannot_hold(world: Worlds) -> None:
+    w = await world(config())
+    await w.route(*leads(1))
+    assert await w.station.owner_refused("ann", await w.value("select id from lead"), "inactive \0 \ud83d")
+    assert await w.value("select rep_id from lead") == "bob"
+    assert (
+        await w.value("select paused_reason from rep where id = 'ann'")
+        == "the CRM refuses this owner: inactive \ufffd ?"
+    )
+
+
 async def test_a_kept_lead_that_took_no_turn_gives_none_back(world: Worlds) -> None:
     """A pool whose owners keep their company's leads for nothing: a refused owner is owed nothing for one of those."""
     w = await world(config(pool="counts = false"))

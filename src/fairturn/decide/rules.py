@@ -248,7 +248,3 @@ def compared(text: str, name: str) -> Iterable[tuple[str, int]]:
     for found in re.finditer(rf"{start}in\s*\[([^\]]*)\]", text):
         for entry in re.finditer(LITERAL, found[1]):
             yield entry[1][1:-1], found.start(1) + entry.start()
-
-
-def catches_all(condition: Condition) -> bool:
-    return condition.constant is True

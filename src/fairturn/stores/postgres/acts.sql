@@ -36,7 +36,8 @@ update destination set daily_calls = $2 where id = $1
 -- everything that is new: the priority of bulk.
 with old as materialized (
     select l.id, l.account_id from lead l
-    where l.id > $2 and l.merged_into is null and l.mode = 'live' and l.status in ('assigned', 'parked', 'held', 'owned')
+    where l.id > $2 and l.merged_into is null and l.mode = 'live'
+      and l.status in ('assigned', 'parked', 'held', 'owned')
       and ($3::timestamptz is null or l.created_at >= $3)
       and not exists (select from change c where c.lead_id = l.id and c.destination_id = $1
                       and not (c.state = 'done' and c.confirmed = 0 and (
@@ -74,8 +75,8 @@ with picked as materialized (
     for update of c
 )
 update change c
-set state = 'pending', failed_at = null, attempts = 0, first_try_at = null, due_at = 'epoch', cause = $6, refused = null,
-    first_event_at = coalesce(c.first_event_at, clock_timestamp())
+set state = 'pending', failed_at = null, attempts = 0, first_try_at = null, due_at = 'epoch', cause = $6,
+    refused = null, first_event_at = coalesce(c.first_event_at, clock_timestamp())
 from picked p
 where c.lead_id = p.lead_id and c.destination_id = p.destination_id
 returning c.lead_id, c.destination_id
@@ -92,7 +93,8 @@ with picked as materialized (
     for update of c
 )
 update change c
-set version = c.version + 1, without = null, refused = null, first_event_at = coalesce(c.first_event_at, clock_timestamp()),
+set version = c.version + 1, without = null, refused = null,
+    first_event_at = coalesce(c.first_event_at, clock_timestamp()),
     state = case when c.state = 'done' then 'pending' else c.state end,
     due_at = case when c.state = 'done' then 'epoch' else c.due_at end,
     cause = case when c.state = 'done' then $5 else c.cause end

@@ -30,8 +30,8 @@ update destination set sizes = $2 where id = $1
 update destination set lease_holder = null, lease_until = null where id = $1 and lease_holder = $2
 
 -- name: flying
--- An account may have been joined into another since the request left: compare what both have become. So may a lead: the
--- one that took it over writes the same record, and waits.
+-- An account may have been joined into another since the request left: compare what both have become. So may a lead:
+-- the one that took it over writes the same record, and waits.
 select clock_timestamp() as now, count(distinct c.batch_id) as requests,
        coalesce(array_agg(distinct case when a.merged_into is null then a.id else account_root(a.id) end)
                 filter (where a.id is not null), '{}') as accounts,
@@ -86,17 +86,18 @@ order by c.lead_id
 for update of c skip locked
 
 -- name: take
--- A statement of its own, after the claim: route writes a lead's fields and its change's version in one transaction, and
--- only a snapshot younger than the lock shows both as they belong together.
+-- A statement of its own, after the claim: route writes a lead's fields and its change's version in one transaction,
+-- and only a snapshot younger than the lock shows both as they belong together.
 with picked as materialized (
-    select c.lead_id, c.version, c.attempts, c.record_id, c.record_type, coalesce(c.record, lost.record) as record, c.found, c.owner as owner_known, c.refused,
-           c.first_event_at, c.first_try_at, c.owner_version > c.owner_confirmed as owner_due,
+    select c.lead_id, c.version, c.attempts, c.record_id, c.record_type, coalesce(c.record, lost.record) as record,
+           c.found, c.owner as owner_known, c.refused, c.first_event_at, c.first_try_at,
+           c.owner_version > c.owner_confirmed as owner_due,
            case when c.record_id is not null
                 then c.found_at is null or c.found_at < clock_timestamp() - make_interval(secs => $6)
                      -- A lead that was held a while is one that somebody may have taken out of the queue meanwhile.
                      or c.owner_version > c.owner_confirmed and c.found_at < c.owner_at - interval '1 minute'
-                -- It was sent before, and perhaps written. Said once more it does no harm; saying something else, it may
-                -- let a field go back. And it may have an owner by now who is not ours.
+                -- It was sent before, and perhaps written. Said once more it does no harm; saying something else, it
+                -- may let a field go back. And it may have an owner by now who is not ours.
                 else coalesce(lost.version < c.version, false)
                      or c.owner_version > c.owner_confirmed and c.sent_version is not null
                         and coalesce(c.owner_at < clock_timestamp() - make_interval(secs => $6), true) end as reread,
@@ -162,12 +163,14 @@ join change c on c.lead_id = n.lead_id and c.destination_id = $1 and c.batch_id 
 
 -- name: settle
 -- A verdict counts for the version that was sent. Version and owner_version may have moved on meanwhile; a newer owner
--- stays due, because owner_confirmed stops at what was sent. An owner is due once more, as a version of its own, where a
--- record was made anew without one, and where somebody else's was found $3 seconds or less after a person decided ours:
--- then that is the newer decision, and only what we knew of theirs was old. A turn is no such decision: whoever took the
--- lead in the CRM before it came keeps it. Of a record that we never read we knew nothing: its owner was there first.
+-- stays due, because owner_confirmed stops at what was sent. An owner is due once more, as a version of its own, where
+-- a record was made anew without one, and where somebody else's was found $3 seconds or less after a person decided
+-- ours: then that is the newer decision, and only what we knew of theirs was old. A turn is no such decision: whoever
+-- took the lead in the CRM before it came keeps it. Of a record that we never read we knew nothing: its owner was there
+-- first.
 with v as (
-    select v.*, c.version > c.sent_version as moved, c.version + 1 as next, w.oldest_event_at,
+    select v.*, array(select jsonb_object_keys(v.record::jsonb)) as taken, c.version > c.sent_version as moved,
+           c.version + 1 as next, w.oldest_event_at,
            v.ownerless or (v.stands and c.owner is not null
                            and coalesce(c.owner_at >= b.taken_at - make_interval(secs => $3), false)
                            and assigned_by_person(v.lead_id)) as again
@@ -213,10 +216,10 @@ set version = case when v.again then v.next else c.version end,
     owner = case when v.kind <> 'done' then c.owner when v.anew then v.owner else coalesce(v.owner, c.owner) end,
     -- A field that it has taken since is no more among those that it did not take.
     without = case when v.kind <> 'done' then c.without
-                   else nullif(case when v.anew then '{}' else coalesce(c.without, '{}') - array(select jsonb_object_keys(v.record::jsonb)) end
+                   else nullif(case when v.anew then '{}' else coalesce(c.without, '{}') - v.taken end
                                || coalesce(v.without::jsonb, '{}'), '{}') end,
     refused = case when v.kind <> 'done' then c.refused
-                   else nullif(case when v.anew then '{}' else coalesce(c.refused, '{}') - array(select jsonb_object_keys(v.record::jsonb)) end
+                   else nullif(case when v.anew then '{}' else coalesce(c.refused, '{}') - v.taken end
                                || coalesce(v.refused::jsonb, '{}'), '{}') end,
     cause = case when v.kind = 'retry' then coalesce(v.message, v.code) end,
     code = v.code,
@@ -227,8 +230,8 @@ where c.destination_id = $1 and c.lead_id = v.lead_id and c.batch_id = $2
 -- name: note
 -- What the CRM said is a fact whoever holds the rows by now.
 with n as (
-    select * from unnest($3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[], $8::boolean[], $9::text[], $10::text[],
-                         $11::text[], $12::text[])
+    select * from unnest($3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[], $8::boolean[], $9::text[],
+                         $10::text[], $11::text[], $12::text[])
         as n (lead_id, outcome, code, message, record_id, created, owner, record, without, stands)
 )
 update write w

@@ -13,6 +13,7 @@ from fairturn.decide.merging import dump
 from fairturn.decide.pool import Entry, Fold
 from fairturn.decide.rotation import Member
 from fairturn.ports import LeadWrite, Routed
+from fairturn.stores.postgres.answers import clean
 from fairturn.stores.postgres.database import Connection
 
 
@@ -113,7 +114,7 @@ async def write_folds(
         ],
         [rules.get(entry.lead) if entry.lead is not None else None for _, entry, _ in rows],
         [entry.counts for _, entry, _ in rows],
-        [entry.reason for _, entry, _ in rows],
+        [clean(entry.reason) for _, entry, _ in rows],  # may hold a CRM's words
         actor,
         config,
     )

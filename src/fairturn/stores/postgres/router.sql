@@ -86,7 +86,8 @@ with joined as (
     where a.id = j.gone or a.merged_into = j.gone
     returning j.gone, j.stays
 ), keys as (
-    update account_key k set account_id = j.stays from (select distinct gone, stays from joined) j where k.account_id = j.gone
+    update account_key k set account_id = j.stays from (select distinct gone, stays from joined) j
+    where k.account_id = j.gone
 ), leads as (
     update lead l set account_id = j.stays from (select distinct gone, stays from joined) j where l.account_id = j.gone
 )
@@ -102,7 +103,8 @@ select max(id) from config_version
 select id, seq, total, given, last_rep from pool where id = any($1::text[])
 
 -- name: members
-select pool_id, rep_id, position, balance, settled from rotation where pool_id = any($1::text[]) order by pool_id, position
+select pool_id, rep_id, position, balance, settled from rotation where pool_id = any($1::text[])
+order by pool_id, position
 
 -- name: credits
 select id, pool_id, rep_id, kind, opened_seq from credit
@@ -152,14 +154,15 @@ select p.id,
 from pool p
 
 -- name: insert_leads
-insert into lead (id, source_id, status, fields, account_id, rep_id, pool_id, rule_id, reason, park, wait_until, held_at,
-                  assigned_at, priority, mode)
+insert into lead (id, source_id, status, fields, account_id, rep_id, pool_id, rule_id, reason, park, wait_until,
+                  held_at, assigned_at, priority, mode)
 select id, source_id, status, fields, account_id, rep_id, pool_id, rule_id, reason, park, wait_until,
        case when status = 'held' then clock_timestamp() end,
        case when status = 'assigned' then clock_timestamp() end, priority, mode
-from unnest($1::bigint[], $2::text[], $3::text[], $4::jsonb[], $5::bigint[], $6::text[], $7::text[], $8::text[], $9::text[],
-            $10::jsonb[], $11::timestamptz[], $12::text[], $13::text[])
-     as n (id, source_id, status, fields, account_id, rep_id, pool_id, rule_id, reason, park, wait_until, priority, mode)
+from unnest($1::bigint[], $2::text[], $3::text[], $4::jsonb[], $5::bigint[], $6::text[], $7::text[], $8::text[],
+            $9::text[], $10::jsonb[], $11::timestamptz[], $12::text[], $13::text[])
+     as n (id, source_id, status, fields, account_id, rep_id, pool_id, rule_id, reason, park, wait_until, priority,
+           mode)
 
 -- name: update_leads
 update lead l
@@ -175,7 +178,8 @@ from unnest($1::bigint[], $2::text[], $3::jsonb[], $4::bigint[], $5::text[], $6:
 where l.id = n.id
 
 -- name: own_keys
-update lead_key k set lead_id = n.lead_id from unnest($1::bytea[], $2::bigint[]) as n (digest, lead_id) where k.digest = n.digest
+update lead_key k set lead_id = n.lead_id from unnest($1::bytea[], $2::bigint[]) as n (digest, lead_id)
+where k.digest = n.digest
 
 -- name: routed
 update event e
@@ -199,7 +203,8 @@ with gone as (
     where l.id = m.younger or l.merged_into = m.younger
     returning m.younger, m.older
 ), keys as (
-    update lead_key k set lead_id = m.older from (select distinct younger, older from gone) m where k.lead_id = m.younger
+    update lead_key k set lead_id = m.older from (select distinct younger, older from gone) m
+    where k.lead_id = m.younger
 ), questions as (
     -- The older has its own, or is asked about anew.
     delete from existing e using (select distinct younger from gone) m where e.lead_id = m.younger
@@ -212,7 +217,8 @@ select hash, members::jsonb from unnest($1::bytea[], $2::text[]) as n (hash, mem
 on conflict (hash) do nothing
 
 -- name: assignments
-insert into assignment (pool_id, seq, kind, rep_id, lead_id, share_hash, eligible, rule_id, counts, reason, actor, config)
+insert into assignment (pool_id, seq, kind, rep_id, lead_id, share_hash, eligible, rule_id, counts, reason, actor,
+                        config)
 select pool_id, seq, kind, rep_id, lead_id, share_hash, eligible::text[], rule_id, counts, reason, $11, $12
 from unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::bigint[], $6::bytea[], $7::text[], $8::text[],
             $9::boolean[], $10::text[])
@@ -241,10 +247,11 @@ from unnest($1::text[], $2::bigint[], $3::integer[], $4::bigint[], $5::text[]) a
 where p.id = n.id
 
 -- name: changes
--- In flight: touch the version only; settle alone changes the state. One that failed stays failed until a person retries
--- it, or until the lead itself changes, which is a new chance. A destination that is new to the lead hears of its owner
--- with whatever comes first: an update alone would leave the record to the integration's own user. Of a lead that waited
--- nothing was written so far: its change is as old as its first event, and keeps company no longer than that.
+-- In flight: touch the version only; settle alone changes the state. One that failed stays failed until a person
+-- retries it, or until the lead itself changes, which is a new chance. A destination that is new to the lead hears of
+-- its owner with whatever comes first: an update alone would leave the record to the integration's own user. Of a lead
+-- that waited nothing was written so far: its change is as old as its first event, and keeps company no longer than
+-- that.
 insert into change (lead_id, destination_id, state, version, owner_version, owner_at, account_id, priority,
                     first_event_at)
 select n.lead_id, d.id, 'pending', 1, o.due::integer, case when o.due then clock_timestamp() end,
@@ -277,8 +284,9 @@ set state = case when change.state = 'in_flight' then 'in_flight' else 'pending'
 update change set owner_confirmed = owner_version where lead_id = any($1::bigint[])
 
 -- name: take_over
--- The record that is there already is written from here on, unless we may have made one of our own by now. A record that
--- the event named itself was not read yet. $7: asked for after the last try, so that one of our own would have been found.
+-- The record that is there already is written from here on, unless we may have made one of our own by now. A record
+-- that the event named itself was not read yet. $7: asked for after the last try, so that one of our own would have
+-- been found.
 update change c
 set record_id = n.record_id, record_type = n.record_type, owner = n.owner,
     found = case when e.lead_id is not null then n.found end, found_at = e.answered_at
@@ -325,7 +333,8 @@ select pg_notify($1, '')
 insert into change (lead_id, destination_id, state, version)
 select $2::bigint, y.destination_id, 'done', 1 from change y
 where y.lead_id = $1
-  and (y.confirmed > 0 or y.attempts > 0 or y.state = 'in_flight' or coalesce(y.record_id, y.first_try_at::text) is not null)
+  and (y.confirmed > 0 or y.attempts > 0 or y.state = 'in_flight'
+       or coalesce(y.record_id, y.first_try_at::text) is not null)
 on conflict (lead_id, destination_id) do nothing
 
 -- name: adopt
@@ -343,7 +352,8 @@ with pair as (
            ) as kept
     from change o join change y using (destination_id)
     where o.lead_id = $2 and y.lead_id = $1
-      and o.confirmed = 0 and o.attempts = 0 and o.state <> 'in_flight' and o.record_id is null and o.first_try_at is null
+      and o.confirmed = 0 and o.attempts = 0 and o.state <> 'in_flight' and o.record_id is null
+      and o.first_try_at is null
       and (y.confirmed > 0 or y.attempts > 0 or y.state = 'in_flight'
            or coalesce(y.record_id, y.first_try_at::text) is not null)
 )
