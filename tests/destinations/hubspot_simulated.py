@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from typing import Any
 
-import httpx2
-
 from fairturn.config import Destination, Rep
 from fairturn.destinations.hubspot import HubSpot, HubSpotInspect, Secrets, open_hubspot, open_inspect
+from tests.destinations.simulator import Simulator, running
 
-SCALE = 0.02  # real seconds of a simulated one
 MAP: dict[str, Any] = {
     "email": "email",
     "firstname": "first_name",
@@ -41,24 +36,14 @@ OAUTH: Secrets = {
 }
 
 
-class HubspotAccount:
+class HubspotAccount(Simulator):
     """Its address, and its control endpoints."""
 
     def __init__(self, ready: dict[str, Any]) -> None:
+        super().__init__(str(ready["hubspot_control"]))
         self.url = str(ready["hubspot"])
-        self.http = httpx2.Client(base_url=str(ready["hubspot_control"]), timeout=30, trust_env=False)
         self.owners: dict[str, str] = {}
         self.companies: list[str] = []
-
-    def get(self, path: str, **query: Any) -> Any:
-        answer = self.http.get(path, params=query)
-        assert answer.status_code == 200, answer.text
-        return answer.json()
-
-    def post(self, path: str, body: Any) -> Any:
-        answer = self.http.post(path, json=body)
-        assert answer.status_code == 200, answer.text
-        return answer.json()
 
     def start(self) -> None:
         """The state in which every test begins."""
@@ -78,9 +63,6 @@ class HubspotAccount:
 
     def switch(self, **switches: Any) -> None:
         self.post("/switches", switches)
-
-    def faults(self, *faults: dict[str, Any]) -> None:
-        self.post("/faults", {"faults": list(faults)})
 
     def contacts(self) -> dict[str, dict[str, Any]]:
         """E-mail -> the record as it is: its id, and its properties beside it."""
@@ -116,14 +98,7 @@ class HubspotAccount:
 
 @contextlib.contextmanager
 def hubspot_account() -> Iterator[HubspotAccount]:
-    ports = ["--port", "0", "--hubspot-port", "0"]
-    command = [sys.executable, "-m", "crmsim", "serve", *ports, "--time-scale", str(SCALE), "--exit-with-parent"]
-    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    try:
-        assert process.stdout is not None
-        found = HubspotAccount(json.loads(process.stdout.readline()))
+    with running("--hubspot-port", "0") as ready:
+        found = HubspotAccount(ready)
         yield found
         found.http.close()
-    finally:
-        process.terminate()
-        process.communicate(timeout=10)

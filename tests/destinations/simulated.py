@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import json
-import subprocess
-import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-import httpx2
-
 from fairturn.config import Destination, Rep
 from fairturn.destinations.salesforce import Salesforce, open_salesforce
+from tests.destinations.simulator import Simulator, running
 
-SCALE = 0.02  # real seconds of a simulated one
 MAP = {
     "LastName": {"field": "last_name", "default": "Unknown"},
     "Company": {"field": "company", "default": "Unknown"},
@@ -33,24 +28,14 @@ SEED = {
 }
 
 
-class Simulated:
+class Simulated(Simulator):
     """Its address, and its control endpoints."""
 
     def __init__(self, ready: dict[str, Any]) -> None:
+        super().__init__(str(ready["control"]))
         self.url = str(ready["salesforce"])
-        self.http = httpx2.Client(base_url=str(ready["control"]), timeout=30, trust_env=False)
         self.users: dict[str, str] = {}
         self.queue = ""
-
-    def get(self, path: str, **query: Any) -> Any:
-        answer = self.http.get(path, params=query)
-        assert answer.status_code == 200, answer.text
-        return answer.json()
-
-    def post(self, path: str, body: Any) -> Any:
-        answer = self.http.post(path, json=body)
-        assert answer.status_code == 200, answer.text
-        return answer.json()
 
     def start(self) -> None:
         """The state in which every test begins."""
@@ -60,9 +45,6 @@ class Simulated:
         made = self.post("/seed", SEED)
         self.users = {user["email"].partition("@")[0]: user["id"] for user in made["users"]}
         self.queue = made["queues"][0]["id"]
-
-    def faults(self, *faults: dict[str, Any]) -> None:
-        self.post("/faults", {"faults": list(faults)})
 
     def leads(self) -> dict[str, dict[str, Any]]:
         """Fairturn's key -> the record."""
@@ -98,13 +80,7 @@ class Simulated:
 
 @contextlib.contextmanager
 def simulated() -> Iterator[Simulated]:
-    command = [sys.executable, "-m", "crmsim", "serve", "--port", "0", "--time-scale", str(SCALE), "--exit-with-parent"]
-    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    try:
-        assert process.stdout is not None
-        found = Simulated(json.loads(process.stdout.readline()))
+    with running() as ready:
+        found = Simulated(ready)
         yield found
         found.http.close()
-    finally:
-        process.terminate()
-        process.communicate(timeout=10)
