@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from starlette.requests import Request
@@ -25,8 +26,7 @@ class Control(Panel[Salesforce]):
             ("GET", "/summary", self.summary),
             ("GET", "/people", self.people), ("GET", "/locks", self.locks),
             ("POST", "/seed", self.seed), ("POST", "/owner", self.owner), ("POST", "/edit", self.edit),
-            ("GET", "/owners", self.owners), ("GET", "/second-writer", self.second_writer),
-            ("POST", "/second-writer", self.begin_writer), ("DELETE", "/second-writer", self.stop_writers),
+            ("GET", "/owners", self.owners), ("POST", "/second-writer", self.begin_writer),
             ("POST", "/convert", self.convert),
             ("GET", "/switches", self.switches), ("POST", "/switches", self.switches),
             ("GET", "/limits", self.limits), ("POST", "/limits", self.limits),
@@ -100,20 +100,13 @@ class Control(Panel[Salesforce]):
         contact = planting.convert(self.sim.org, lead)
         return answer({"lead": lead.id18, "contact": contact.id18, "account": contact.values["AccountId"]})
 
-    async def second_writer(self, _: Request) -> Response:
-        working = self.sim.hands
-        return answer({"at_work": len(working.tasks), "turns": working.turns, "changes": working.changes})
-
     async def begin_writer(self, request: Request) -> Response:
         """`{"every": 5, "records": 3, "to": ["Ann"], "times": 10, "seed": 7}`; `fields` instead of owners edits."""
         sim = self.sim
-        wanted = hands.habit(sim.org, await read_body(request), sim.hands.begun + 1)
-        place = hands.Place(sim.org, sim.locks, sim.clock, sim.evidence, sim.switches.lock_timeout)
-        sim.hands.begin(place, wanted)
-        return await self.second_writer(request)
-
-    async def stop_writers(self, request: Request) -> Response:
-        self.sim.hands.stop()
+        wanted = hands.habit(sim.org, await read_body(request))
+        holder = -(sim.writers.begun + 1)
+        place = hands.Place(sim.org, sim.locks, sim.clock, sim.evidence, sim.switches.lock_timeout, holder)
+        sim.writers.begin(sim.clock, sim.evidence.bell, wanted, partial(hands.turn, place))
         return await self.second_writer(request)
 
     def _record(self, body: dict[str, Any]) -> Record:

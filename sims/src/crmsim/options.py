@@ -10,12 +10,12 @@ from crmsim.clock import Clock
 from crmsim.evidence import Evidence
 from crmsim.hubspot.options import HubspotOptions
 from crmsim.salesforce import seeding
-from crmsim.salesforce.hands import Hands
 from crmsim.salesforce.locks import LockTable
 from crmsim.salesforce.org import Org
 from crmsim.salesforce.sessions import App, Sessions
 from crmsim.salesforce.state import Latency, Salesforce, Usage
 from crmsim.salesforce.switches import Switches
+from crmsim.second_writer import Writers
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +88,8 @@ def start(sim: Salesforce, options: Options) -> None:
     sim.sessions = Sessions(options.app, user, org.id18)
     sim.evidence.forget_all()
     sim.gate.open()
-    sim.hands.stop()
-    sim.hands = Hands()
+    sim.writers.stop()
+    sim.writers = Writers()
     sim.latency = Latency(options.latency, options.latency_per_record, options.latency_token)
     sim.usage = Usage(options.api_limit)
     seed, planned = faults.parse(options.plan)

@@ -14,6 +14,7 @@ from crmsim import faults
 from crmsim.clock import Clock
 from crmsim.evidence import Evidence
 from crmsim.faults import FaultPlan
+from crmsim.second_writer import Writers
 from crmsim.signals import Gate
 
 Endpoint = Callable[[Request], Awaitable[Response]]
@@ -34,6 +35,8 @@ class Simulator(Protocol):
     def gate(self) -> Gate: ...
     @property
     def latency(self) -> Any: ...  # a dataclass of simulated seconds
+    @property
+    def writers(self) -> Writers: ...
 
 
 class Change(Protocol):
@@ -118,6 +121,7 @@ class Panel(ABC, Generic[Sim]):
             ("GET", "/faults", self.faults), ("POST", "/faults", self.install), ("DELETE", "/faults", self.clear),
             ("GET", "/wait", self.wait), ("POST", "/release", self.release), ("POST", "/reset", self.reset),
             ("GET", "/versions", self.versions), ("GET", "/records/{object}", self.records),
+            ("GET", "/second-writer", self.second_writer), ("DELETE", "/second-writer", self.stop_writers),
             ("GET", "/latency", self.latency), ("POST", "/latency", self.latency),
         ]  # fmt: skip
         return [Route(path, _guarded(endpoint), methods=[method]) for method, path, endpoint in [*table, *self.own()]]
@@ -177,6 +181,13 @@ class Panel(ABC, Generic[Sim]):
         for name, value in given.items():
             setattr(latency, name, float(value))
         return answer(asdict(latency))
+
+    async def second_writer(self, _: Request) -> Response:
+        return answer(self.sim.writers.report())
+
+    async def stop_writers(self, request: Request) -> Response:
+        self.sim.writers.stop()
+        return await self.second_writer(request)
 
     async def faults(self, _: Request) -> Response:
         plan = self.sim.plan

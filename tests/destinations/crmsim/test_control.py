@@ -111,6 +111,9 @@ def test_waiting_for_what_does_not_come(crm):
 
 def test_latency_and_switches_answer_with_what_is_in_force(crm):
     assert crm.sim("/latency", {"fixed": 1.5}) == {"fixed": 1.5, "per_record": 0.0, "token": 0.0}
+    half_wrong = crm.http.post("/__sim__/latency", json={"per_record": 3, "token": -1})
+    assert half_wrong.status_code == 400
+    assert crm.sim("/latency")["per_record"] == 0.0
     assert crm.sim("/switches", {"lock_timeout": 5})["lock_timeout"] == 5
     assert crm.sim("/switches")["parent_lock"] == "write"
 

@@ -16,6 +16,7 @@ from crmsim.hubspot.portal import Portal
 from crmsim.hubspot.state import Hubspot, Latency
 from crmsim.hubspot.switches import Switches
 from crmsim.hubspot.tokens import Tokens
+from crmsim.second_writer import Writers
 
 CONTROL = "/__sim__"
 
@@ -43,6 +44,7 @@ def start(sim: Hubspot) -> None:
     seeding.seed(portal, tokens, options.seed)
     seed, planned = faults.parse(options.plan, faulty.KINDS)
     sim.writers.stop()
+    sim.writers = Writers()
     sim.portal, sim.tokens, sim.switches, sim.limits = portal, tokens, switches, Limits.of(options)
     sim.evidence.forget_all()
     sim.gate.open()

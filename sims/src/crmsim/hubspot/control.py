@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 from starlette.requests import Request
@@ -25,8 +26,7 @@ class Control(Panel[Hubspot]):
             ("GET", "/summary", self.summary), ("GET", "/people", self.people), ("GET", "/owners", self.owners),
             ("POST", "/seed", self.seed), ("POST", "/owner", self.owner), ("POST", "/edit", self.edit),
             ("POST", "/archive", self.archive), ("POST", "/merge", self.merge),
-            ("POST", "/person", self.person), ("GET", "/second-writer", self.second_writer),
-            ("POST", "/second-writer", self.begin_writer), ("DELETE", "/second-writer", self.stop_writers),
+            ("POST", "/person", self.person), ("POST", "/second-writer", self.begin_writer),
             ("GET", "/switches", self.switches), ("POST", "/switches", self.switches),
             ("GET", "/limits", self.limits), ("POST", "/limits", self.limits),
             ("POST", "/revoke", self.revoke),
@@ -110,18 +110,11 @@ class Control(Panel[Hubspot]):
         found.archived = bool(body["archived"])
         return answer(asdict(found))
 
-    async def second_writer(self, _: Request) -> Response:
-        return answer(self.sim.writers.report())
-
     async def begin_writer(self, request: Request) -> Response:
         """`{"every": 5, "records": 3, "to": ["Ann"], "times": 10, "seed": 7}`; `fields` instead of owners edits."""
         sim = self.sim
         wanted = hands.habit(sim.portal, await read_body(request))
-        sim.writers.begin(sim.clock, wanted, lambda habit, dice: hands.turn(sim, habit, dice))
-        return await self.second_writer(request)
-
-    async def stop_writers(self, request: Request) -> Response:
-        self.sim.writers.stop()
+        sim.writers.begin(sim.clock, sim.evidence.bell, wanted, partial(hands.turn, sim))
         return await self.second_writer(request)
 
     async def switches(self, request: Request) -> Response:

@@ -1,7 +1,7 @@
 """What people do in the account by hand: move owners, edit, archive, merge; once, or every few seconds."""
 
 import random
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 from crmsim.clock import stamp
@@ -10,7 +10,7 @@ from crmsim.hubspot.portal import Author, Portal, Record, Version
 from crmsim.hubspot.searching import remember
 from crmsim.hubspot.state import Hubspot
 from crmsim.hubspot.values import fold, text_of
-from crmsim.hubspot.writer import KEYS, Habit
+from crmsim.second_writer import KEYS, Habit
 
 
 def record(portal: Portal, body: Mapping[str, Any]) -> Record:
@@ -77,8 +77,7 @@ def habit(portal: Portal, body: Mapping[str, Any]) -> Habit:
     )  # fmt: skip
 
 
-def turn(sim: Hubspot, wanted: Habit, dice: random.Random) -> int:
-    """One turn of a second writer; how many records it changed."""
+async def turn(sim: Hubspot, wanted: Habit, dice: random.Random) -> AsyncIterator[bool]:
     some = [
         item
         for item in sim.portal.live(wanted.object)
@@ -92,4 +91,5 @@ def turn(sim: Hubspot, wanted: Habit, dice: random.Random) -> int:
             made.append(sim.portal.apply(item, values, by))
             remember(sim, item)
     told(sim, made)
-    return len(made)
+    for _ in made:
+        yield True

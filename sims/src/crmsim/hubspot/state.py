@@ -11,7 +11,7 @@ from crmsim.hubspot.options import HubspotOptions
 from crmsim.hubspot.portal import Portal
 from crmsim.hubspot.switches import Switches
 from crmsim.hubspot.tokens import Tokens
-from crmsim.hubspot.writer import Writers
+from crmsim.second_writer import Writers
 from crmsim.signals import Gate
 
 

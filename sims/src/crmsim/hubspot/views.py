@@ -40,6 +40,7 @@ def summary(sim: Hubspot) -> dict[str, Any]:
         "people": found["emails"],
         "duplicated": found["duplicated"],
         "owners": proof.numbers(moves(sim.portal)),
+        "second_writer": {"turns": sim.writers.turns, "changes": sim.writers.changes},
         "usage": {"used": sim.limits.used, "max": sim.limits.daily},
         "faults": sim.plan.report(),
     }
@@ -58,6 +59,7 @@ def numbers(sim: Hubspot) -> dict[str, int]:
         "contacts": len(sim.portal.by_kind["contacts"]),
         "companies": len(sim.portal.by_kind["companies"]),
         "versions": sim.portal.version_count,
+        "hand_turns": sim.writers.turns,
     }
 
 

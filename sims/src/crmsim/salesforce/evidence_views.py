@@ -37,7 +37,7 @@ def summary(sim: Salesforce) -> dict[str, Any]:
         "people": found["emails"],
         "duplicated": found["duplicated"],
         "owners": proof.numbers(ownership.moves(sim.org)),
-        "second_writer": {"turns": sim.hands.turns, "changes": sim.hands.changes},
+        "second_writer": {"turns": sim.writers.turns, "changes": sim.writers.changes},
         "usage": {"used": sim.usage.used, "max": sim.usage.maximum},
         "faults": sim.plan.report(),
     }
@@ -56,7 +56,7 @@ def numbers(sim: Salesforce) -> dict[str, int]:
         "resting": len(sim.gate.resting),
         "leads": len(sim.org.by_object["Lead"]),
         "versions": sim.org.version_count,
-        "hand_turns": sim.hands.turns,
+        "hand_turns": sim.writers.turns,
     }
 
 

@@ -1,12 +1,8 @@
-"""The second writer: somebody else, or another integration, who works in the org while the client does.
+"""The second writer of an org: its habit, and one turn of it."""
 
-Every `every` simulated seconds it moves the owner of some records, or edits a field, and the evidence names it.
-"""
-
-import asyncio
 import random
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from crmsim.clock import Clock, stamp
@@ -14,28 +10,11 @@ from crmsim.evidence import Evidence
 from crmsim.salesforce import ids, planting
 from crmsim.salesforce.locks import LockTable
 from crmsim.salesforce.org import Author, Org, Record
-
-KEYS = ("every", "records", "times", "object", "ids", "emails", "to", "fields", "by", "seed")
-
-
-@dataclass(frozen=True, slots=True)
-class Habit:
-    """What a second writer does. Without `ids` and `emails` it takes any open record."""
-
-    every: float
-    records: int
-    times: int | None
-    object: str
-    named: frozenset[str]  # 15-character ids and lower-cased e-mails
-    owners: tuple[str, ...]  # 18-character ids
-    fields: Mapping[str, Any]
-    by: str
-    seed: int
-    number: int  # holds its locks under this, a negative one: requests count from 1
+from crmsim.second_writer import KEYS, Habit
 
 
-def habit(org: Org, body: Mapping[str, Any], number: int) -> Habit:
-    """The `number`-th habit. Raises ValueError that names what is wrong."""
+def habit(org: Org, body: Mapping[str, Any]) -> Habit:
+    """Raises ValueError that names what is wrong."""
     unknown = set(body) - set(KEYS)
     every = float(body.get("every", 0))
     sobject = org.sobject(str(body.get("object", "Lead")))
@@ -52,7 +31,7 @@ def habit(org: Org, body: Mapping[str, Any], number: int) -> Habit:
         every, int(body.get("records", 1)), None if times is None else int(times), sobject.name, frozenset(named),
         tuple(planting.owner(org, str(one)) for one in body.get("to", ())),
         {sobject.fields[name.lower()].name: value for name, value in fields.items()},
-        planting.user_or_words(org, str(body.get("by", "a second writer"))), int(body.get("seed", 0)), number,
+        planting.user_or_words(org, str(body.get("by", "a second writer"))), int(body.get("seed", 0)),
     )  # fmt: skip
 
 
@@ -65,39 +44,12 @@ class Place:
     clock: Clock
     evidence: Evidence
     patience: float  # simulated seconds that it waits for a row
+    holder: int  # holds its locks under this, a negative number: requests count from 1
 
 
-@dataclass(slots=True)
-class Hands:
-    """The second writers at work."""
-
-    tasks: set[asyncio.Task[None]] = field(default_factory=set)
-    turns: int = 0
-    changes: int = 0
-    begun: int = 0
-
-    def begin(self, place: Place, wanted: Habit) -> None:
-        task = asyncio.get_running_loop().create_task(self._work(place, wanted))
-        self.begun += 1
-        self.tasks.add(task)
-        task.add_done_callback(self.tasks.discard)
-
-    def stop(self) -> int:
-        """How many were at work."""
-        stopped, self.tasks = self.tasks, set()
-        for task in stopped:
-            task.cancel()
-        return len(stopped)
-
-    async def _work(self, place: Place, wanted: Habit) -> None:
-        dice, turn = random.Random(f"hands:{wanted.seed}"), 0
-        while wanted.times is None or turn < wanted.times:
-            await place.clock.sleep(wanted.every)
-            turn += 1
-            for record in _chosen(place.org, wanted, dice):
-                self.changes += await _save(place, wanted, record, dice, -wanted.number)
-            self.turns += 1
-            place.evidence.bell.ring()
+async def turn(place: Place, wanted: Habit, dice: random.Random) -> AsyncIterator[bool]:
+    for record in _chosen(place.org, wanted, dice):
+        yield await _save(place, wanted, record, dice)
 
 
 def _chosen(org: Org, wanted: Habit, dice: random.Random) -> list[Record]:
@@ -106,12 +58,12 @@ def _chosen(org: Org, wanted: Habit, dice: random.Random) -> list[Record]:
     return dice.sample(some, min(wanted.records, len(some)))
 
 
-async def _save(place: Place, wanted: Habit, record: Record, dice: random.Random, holder: int) -> bool:
+async def _save(place: Place, wanted: Habit, record: Record, dice: random.Random) -> bool:
     """One save: it waits for the row's lock as every writer does, and gives up where the wait is too long."""
     others = [one for one in wanted.owners if one != record.values.get("OwnerId")]
     values = dict(wanted.fields) | ({"OwnerId": dice.choice(others)} if others else {})
     place.evidence.bell.ring()
-    if not await place.locks.take(record.id, holder, place.clock.real(place.patience)):
+    if not await place.locks.take(record.id, place.holder, place.clock.real(place.patience)):
         return False
     try:
         if record.deleted or all(record.values.get(name) == value for name, value in values.items()):
@@ -121,7 +73,7 @@ async def _save(place: Place, wanted: Habit, record: Record, dice: random.Random
         place.evidence.write_line({"commit": None, "versions": [version.json()]})
         return True
     finally:
-        place.locks.release(record.id, holder)
+        place.locks.release(record.id, place.holder)
 
 
 def _is_named(record: Record, named: frozenset[str]) -> bool:

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from crmsim.clock import Clock
 from crmsim.evidence import Evidence
 from crmsim.faults import FaultPlan
-from crmsim.salesforce.hands import Hands
 from crmsim.salesforce.locks import LockTable
 from crmsim.salesforce.org import Org
 from crmsim.salesforce.sessions import Sessions
 from crmsim.salesforce.switches import Switches
+from crmsim.second_writer import Writers
 from crmsim.signals import Gate
 
 
@@ -47,4 +47,4 @@ class Salesforce:
     locks: LockTable = field(default_factory=LockTable)
     plan: FaultPlan = field(default_factory=FaultPlan)
     gate: Gate = field(default_factory=Gate)
-    hands: Hands = field(default_factory=Hands)
+    writers: Writers = field(default_factory=Writers)

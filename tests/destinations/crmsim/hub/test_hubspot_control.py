@@ -177,7 +177,11 @@ def test_a_second_writer_moves_owners_while_we_work(hub):
     assert hub.sim("/summary")["owners"] == {
         "moved": 6, "moved_by_api": 0, "moved_by_hand": 6, "taken_by_api": 0,
     }  # fmt: skip
+    hub.wait(hand_turns=3)
     assert hub.http.delete("/__sim__/second-writer").json()["changes"] == 6
+    assert hub.sim("/summary")["second_writer"] == {"turns": 3, "changes": 6}
+    hub.sim("/reset", {})
+    assert hub.sim("/second-writer") == {"at_work": 0, "turns": 0, "changes": 0}
 
 
 def test_a_person_archives_and_merges(hub):
