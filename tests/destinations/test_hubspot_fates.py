@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairturn.destinations.http import Reply
+from fairturn.destinations.http import Reply, retry_after
 from fairturn.destinations.hubspot.decode import Clash, Gone, Reading, Shed, read
-from fairturn.destinations.hubspot.limits import limit_pause, quota, rate, retry_after
+from fairturn.destinations.hubspot.limits import limit_pause, quota, rate
 from fairturn.destinations.hubspot.rows import Row, requests
 from fairturn.model import Later, Outgoing, Rate, Refused, Unknown, Written
 

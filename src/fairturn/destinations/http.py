@@ -19,6 +19,7 @@ from fairturn.errors import DestinationError
 
 CONNECT = 10.0  # seconds for name, TCP and TLS
 UNTRUSTED = "CERTIFICATE_VERIFY_FAILED"  # OpenSSL's word, in what httpx2 says
+LONGEST_PAUSE = 3_600.0  # seconds of a Retry-After that is believed; some are asked for more
 LARGEST = 32 * 1_048_576  # bytes of an answer
 
 # Python calls these global: the IETF's own block, in which one cloud answers with its credentials (192.0.0.192).
@@ -145,6 +146,12 @@ async def exchange(client: httpx2.AsyncClient, request: httpx2.Request, seconds:
 
 def words(error: Exception) -> str:
     return str(error) or type(error).__name__
+
+
+def retry_after(headers: Mapping[str, str], most: float = LONGEST_PAUSE) -> float | None:
+    """Seconds. Neither CRM needs it: a gateway before it may send one. Dates and nonsense are passed over."""
+    text = headers.get("retry-after", "").strip()
+    return min(float(text), most) if text.isascii() and text.isdigit() and len(text) < 9 else None
 
 
 async def _whole(client: httpx2.AsyncClient, request: httpx2.Request) -> Reply:

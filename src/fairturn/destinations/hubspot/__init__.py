@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TypedDict, Unpack
 
 from fairturn.config import Destination as Settings
@@ -12,7 +13,7 @@ from fairturn.destinations.hubspot.auth import Credentials
 from fairturn.destinations.hubspot.client import HubSpot
 from fairturn.destinations.hubspot.encode import Encoder, sources
 from fairturn.destinations.hubspot.inspect import HubSpotInspect
-from fairturn.destinations.hubspot.shadow import Shadow
+from fairturn.destinations.shadow import Shadow
 
 __all__ = [
     "Credentials", "Encoder", "HubSpot", "HubSpotInspect", "Secrets", "Shadow", "credentials", "open_hubspot",
@@ -41,7 +42,7 @@ def open_inspect(name: str, settings: Settings, **secrets: Unpack[Secrets]) -> H
 
 def open_shadow(name: str, settings: Settings, reps: Mapping[str, Rep]) -> Shadow:
     """For `mode = "shadow"`: no address and no secret is needed where nothing is sent."""
-    return Shadow(encoder(name, settings, reps), name=name)
+    return Shadow(partial(encoder(name, settings, reps).draft, users=None, known=False), name=name)
 
 
 def credentials(name: str, settings: Settings, secrets: Secrets) -> Credentials:

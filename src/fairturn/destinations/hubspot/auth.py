@@ -15,8 +15,7 @@ import httpx2
 import orjson
 
 from fairturn.destinations.echoes import all_spellings, masked
-from fairturn.destinations.http import NoAnswer, NotSent, Reply, exchange
-from fairturn.destinations.hubspot.limits import retry_after
+from fairturn.destinations.http import NoAnswer, NotSent, Reply, exchange, retry_after
 from fairturn.errors import DestinationError, LoginRefused, WrongOrg
 
 TOKEN = "/oauth/v1/token"  # noqa: S105 - a path

@@ -12,8 +12,8 @@ from typing import Any
 
 import orjson
 
-from fairturn.destinations.http import Reply
-from fairturn.destinations.hubspot.limits import DAY, LOCKED, MIGRATION, PERSON, limit_pause, retry_after
+from fairturn.destinations.http import Reply, retry_after
+from fairturn.destinations.hubspot.limits import DAY, LOCKED, MIGRATION, PERSON, limit_pause
 from fairturn.destinations.hubspot.problems import CONFLICT, GONE, TAKEN, Problem, problems_of
 from fairturn.destinations.hubspot.rows import EMAIL, OWNER, Row, text
 from fairturn.model import Later, Outcome, Refused, Unknown, Written

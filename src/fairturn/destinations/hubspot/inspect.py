@@ -12,7 +12,7 @@ from fairturn.desk import Found
 from fairturn.destinations.hubspot.auth import Credentials
 from fairturn.destinations.hubspot.directory import Directory
 from fairturn.destinations.hubspot.door import Door, Tally, tally
-from fairturn.destinations.hubspot.limits import LONGEST, MAX_RECORDS
+from fairturn.destinations.hubspot.limits import MAX_RECORDS
 from fairturn.destinations.hubspot.lookup import CREATED, moment
 from fairturn.destinations.hubspot.reading import Reader, Unread
 from fairturn.destinations.hubspot.rows import EMAIL, OWNER, Contact
@@ -89,7 +89,7 @@ class HubSpotInspect:
                 wait = error.later.after if error.later.after is not None else 2.0**attempt
                 if attempt == TRIES or wait > PATIENT:
                     raise DestinationError(f"Destination {self._name} does not answer the question: {error}") from error
-            await asyncio.sleep(min(wait, LONGEST))
+            await asyncio.sleep(wait)
         raise DestinationError(f"Destination {self._name} does not answer the question")
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from fairturn.destinations.http import LONGEST_PAUSE, retry_after
 from fairturn.model import Rate
 
 MAX_RECORDS: Final = 100  # inputs of one batch
@@ -19,8 +20,7 @@ DAILY: Final = (
 LOCKED: Final = 2.0  # seconds; HubSpot's locks last as long
 MIGRATION: Final = 600.0  # seconds; 477 says how long, up to a day
 PERSON: Final = 300.0  # seconds between tries of what only a person can mend: scopes, the token, the unique property
-LONGEST: Final = 3_600.0  # seconds of a Retry-After that is believed; of a migration or a day's end 86,400
-DAY: Final = 86_400.0
+DAY: Final = 86_400.0  # seconds of a Retry-After that is believed of a migration or a day's end
 HEADER: Final = "x-hubspot-ratelimit-"
 
 
@@ -39,12 +39,6 @@ def quota(headers: Mapping[str, str]) -> tuple[int, int] | None:
     return None if not most or left is None else (max(0, most - left), most)
 
 
-def retry_after(headers: Mapping[str, str], most: float = LONGEST) -> float | None:
-    """Seconds. Absent in every recording of a CRM 429, so never needed. Dates and nonsense are passed over."""
-    text = headers.get("retry-after", "").strip()
-    return min(float(text), most) if text.isascii() and text.isdigit() and len(text) < 9 else None
-
-
 def limit_pause(policy: str, message: str, headers: Mapping[str, str]) -> float:
     """Seconds to leave the account alone after a 429. Search names no policy: its message tells."""
     words = f"{policy} {message}".casefold()
@@ -54,7 +48,7 @@ def limit_pause(policy: str, message: str, headers: Mapping[str, str]) -> float:
         return max(told, SECONDLY)
     if "ten_secondly" in words:
         found = rate(headers)
-        return ROLLING if found is None else min(max(found.seconds, SECONDLY), LONGEST)
+        return ROLLING if found is None else min(max(found.seconds, SECONDLY), LONGEST_PAUSE)
     return SECONDLY if "secondly" in words else ROLLING
 
 

@@ -12,7 +12,7 @@ from fairturn.destinations.salesforce.auth import Credentials, org_of
 from fairturn.destinations.salesforce.client import Salesforce
 from fairturn.destinations.salesforce.directory import Named, is_id
 from fairturn.destinations.salesforce.encode import Encoder, name_of, sources
-from fairturn.destinations.salesforce.shadow import Shadow
+from fairturn.destinations.shadow import Shadow
 
 __all__ = ["Credentials", "Encoder", "Salesforce", "open_salesforce", "open_shadow", "org_of", "sources"]
 
@@ -47,7 +47,7 @@ def open_salesforce(
 
 def open_shadow(name: str, settings: Settings, reps: Mapping[str, Rep]) -> Shadow:
     """For `mode = "shadow"`: no address and no secret is needed where nothing is sent."""
-    return Shadow(encoder_of(name, settings, reps), name=name)
+    return Shadow(encoder_of(name, settings, reps).draft, name=name)
 
 
 def encoder_of(name: str, settings: Settings, reps: Mapping[str, Rep]) -> Encoder:

@@ -12,9 +12,9 @@ from typing import Any, Literal, TypeGuard
 
 import orjson
 
-from fairturn.destinations.http import Reply
+from fairturn.destinations.http import Reply, retry_after
 from fairturn.destinations.salesforce.ids import answered_id, same_id
-from fairturn.destinations.salesforce.limits import DAILY, PERSON, limit_pause, overloads, retry_after
+from fairturn.destinations.salesforce.limits import DAILY, PERSON, limit_pause, overloads
 from fairturn.model import Later, Outcome, Outgoing, Refused, Unknown, Written
 
 LOCK = "UNABLE_TO_LOCK_ROW"

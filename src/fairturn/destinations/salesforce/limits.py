@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import Final
 
 DAILY: Final = 900.0  # seconds; the daily limit is a rolling 24 h, so a probe every quarter of an hour finds room
@@ -45,12 +44,6 @@ def usage(header: str | None) -> tuple[int, int] | None:
     """(used, allowed) of the last 24 hours, for the whole org; approximate and not monotonic."""
     match = USAGE.search(header or "")
     return (int(match[1]), int(match[2])) if match else None
-
-
-def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds. Salesforce itself sends none; a gateway before it may. Dates and nonsense are passed over."""
-    text = headers.get("retry-after", "").strip()
-    return min(float(text), 3_600.0) if text.isascii() and text.isdigit() and len(text) < 9 else None
 
 
 def limit_pause(message: str) -> float:

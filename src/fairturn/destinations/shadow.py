@@ -1,23 +1,24 @@
-"""A Salesforce that nothing is sent to: it needs no login, and tells what would be sent."""
+"""A CRM that nothing is sent to: it needs no login, and tells what would be sent."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-from fairturn.destinations.salesforce.encode import Encoder, Record
 from fairturn.errors import DestinationError
 from fairturn.model import Answer, Batch, LookUp, Outgoing, Refused
 
+Draft = Callable[[Outgoing], Mapping[str, object] | Refused]
+
 
 class Shadow:
-    """Implements ports.Destination for `mode = "shadow"`: its records are drafted, none of them leaves."""
+    """Implements ports.Destination for `mode = "shadow"`: its records are drafted as the settings say, none leaves."""
 
-    def __init__(self, encoder: Encoder, *, name: str) -> None:
-        self._encoder = encoder
+    def __init__(self, draft: Draft, *, name: str) -> None:
+        self._draft = draft
         self._name = name
 
-    def draft(self, records: Sequence[Outgoing]) -> Mapping[str, Record | Refused]:
-        return {record.key: self._encoder.draft(record) for record in records}
+    def draft(self, records: Sequence[Outgoing]) -> Mapping[str, Mapping[str, object] | Refused]:
+        return {record.key: self._draft(record) for record in records}
 
     async def write(self, batch: Batch) -> Answer:
         raise DestinationError(f"Destination {self._name} runs in shadow mode: batch {batch.id} was not sent")
