@@ -110,7 +110,7 @@ def judge_unasked(loaded: Loaded, key: str, destination: Destination) -> Iterato
     for field in ASKING:
         if field in destination.model_fields_set:
             yield loaded.warning(f"{key}.{field}", f"{why}, so {field} says nothing", "Take it out")
-    if destination.type == "console" and destination.model_fields_set & {"existing"}:
+    if destination.type == "console" and "existing" in destination.model_fields_set:
         yield loaded.warning(f"{key}.existing", "a console knows nobody, so existing says nothing", "Take it out")
 
 

@@ -15,5 +15,5 @@ async def survey(crms: Mapping[str, Survey], silent: Sequence[Finding], *, probe
     found = list(silent)
     for crm in crms.values():
         found += await crm.survey(probe=probe)
-    names = list(dict.fromkeys([*(one.destination for one in found)]))
+    names = list(dict.fromkeys(one.destination for one in found))
     return sorted(found, key=lambda one: (names.index(one.destination), ORDER.index(one.severity)))
