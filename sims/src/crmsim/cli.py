@@ -9,7 +9,8 @@ from typing import Any
 
 from crmsim import __version__
 from crmsim.hubspot.options import HubspotOptions
-from crmsim.options import Doors, Options, Setup
+from crmsim.options import Doors, Setup
+from crmsim.salesforce.options import SalesforceOptions
 from crmsim.salesforce.sessions import App
 from crmsim.server import serve
 
@@ -70,8 +71,7 @@ def main(arguments: list[str] | None = None) -> int:
     top = parser()
     given = top.parse_args(arguments)
     try:
-        salesforce = Options(
-            time_scale=given.time_scale,
+        salesforce = SalesforceOptions(
             latency=given.latency,
             latency_per_record=given.latency_per_record,
             latency_token=given.latency_token,
@@ -85,7 +85,8 @@ def main(arguments: list[str] | None = None) -> int:
             switches=dict(map(_switch, given.switch)),
         )
         hubspot = None if given.hubspot_port is None else _hubspot(given)
-        serve(Setup(salesforce, hubspot), _doors(given), exit_with_parent=given.exit_with_parent)
+        setup = Setup(salesforce, hubspot, given.time_scale)
+        serve(setup, _doors(given), exit_with_parent=given.exit_with_parent)
     except ValueError as trouble:
         print(f"crmsim: {trouble}", file=sys.stderr)
         return 2

@@ -6,9 +6,11 @@ from dataclasses import asdict, dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 import orjson
+from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
-from starlette.routing import Route
+from starlette.routing import Mount, Route
+from starlette.types import ASGIApp
 
 from crmsim import faults
 from crmsim.clock import Clock
@@ -19,6 +21,7 @@ from crmsim.signals import Gate
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 Table = list[tuple[str, str, Endpoint]]  # method, path, endpoint
+CONTROL = "/__sim__"
 MOST = 10_000  # entries in one page
 
 
@@ -228,6 +231,11 @@ class Panel(ABC, Generic[Sim]):
         """The CRM as it began, empty evidence; latency, switches, limits and faults go back to those of the start."""
         self.fresh(self.sim)
         return answer({"ok": True})
+
+
+def mounted(panel: Panel[Any], door: ASGIApp) -> ASGIApp:
+    """A CRM's application: `/__sim__` is for whoever runs the simulator, everything else is the vendor's."""
+    return Starlette(routes=[Mount(CONTROL, routes=panel.routes()), Mount("/", app=door)])
 
 
 async def _stream(lines: Iterator[bytes]) -> Any:

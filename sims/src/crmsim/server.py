@@ -16,9 +16,10 @@ from pathlib import Path
 import uvicorn
 from starlette.types import ASGIApp
 
-from crmsim.app import CONTROL, applications
+from crmsim.app import applications
 from crmsim.certificate import Certificate, certificate
 from crmsim.options import Doors, Setup
+from crmsim.panel import CONTROL
 from crmsim.wire import SimProtocol
 
 PATIENCE = 1  # seconds that requests in work have to end on SIGTERM
@@ -59,7 +60,7 @@ class _Server(uvicorn.Server):
 
 
 def serve(setup: Setup, doors: Doors, *, exit_with_parent: bool) -> None:
-    """Run until SIGTERM or SIGINT, or until stdin closes. OSError: a port is taken; ValueError: as `build`."""
+    """Run until SIGTERM or SIGINT, or until stdin closes. OSError: a port is taken; ValueError: as `applications`."""
     with tempfile.TemporaryDirectory(prefix="crmsim-") as folder:
         shown = None
         if doors.https:

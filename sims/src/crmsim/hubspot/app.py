@@ -1,7 +1,5 @@
-"""The ASGI application of one simulated HubSpot account: `/__sim__` is the simulator's, everything else HubSpot's."""
+"""The ASGI application of one simulated HubSpot account."""
 
-from starlette.applications import Starlette
-from starlette.routing import Mount
 from starlette.types import ASGIApp
 
 from crmsim import faults
@@ -16,9 +14,8 @@ from crmsim.hubspot.portal import Portal
 from crmsim.hubspot.state import Hubspot, Latency
 from crmsim.hubspot.switches import Switches
 from crmsim.hubspot.tokens import Tokens
+from crmsim.panel import mounted
 from crmsim.second_writer import Writers
-
-CONTROL = "/__sim__"
 
 
 def application(options: HubspotOptions, clock: Clock) -> ASGIApp:
@@ -26,8 +23,7 @@ def application(options: HubspotOptions, clock: Clock) -> ASGIApp:
     evidence = Evidence(options.evidence_requests, options.evidence_file)
     sim = Hubspot(options, clock, evidence, Portal(), _tokens(options), Limits.of(options))
     start(sim)
-    control = Control(sim, fresh=start)
-    return Starlette(routes=[Mount(CONTROL, routes=control.routes()), Mount("/", app=Door(sim))])
+    return mounted(Control(sim, fresh=start), Door(sim))
 
 
 def _tokens(options: HubspotOptions) -> Tokens:

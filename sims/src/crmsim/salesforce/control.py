@@ -1,4 +1,4 @@
-"""`/__sim__`: what a test, a demonstration or a person asks the simulator itself. It needs no session and no time."""
+"""`/__sim__` of a Salesforce org: what it has besides what every simulator has."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
