@@ -48,6 +48,8 @@ def main() -> int:
                 show(asyncio.run(intake.measure(3, 64, 3)), None)
                 print()
                 show(asyncio.run(flow.measure(10_000)), None)
+                print()
+                show(crm.measure(60, 5), None)
     except Failed as error:
         print(f"bench: {error}", file=sys.stderr)
         return 1
