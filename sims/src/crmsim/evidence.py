@@ -3,7 +3,6 @@
 The file (JSON lines) is written at each commit and at each answer, unbuffered, so that it survives a kill.
 """
 
-import contextlib
 import hashlib
 import os
 from collections import Counter, deque
@@ -208,9 +207,3 @@ class Evidence:
     def write_line(self, document: dict[str, Any]) -> None:
         if self._handle is not None:
             os.write(self._handle, orjson.dumps(document) + b"\n")
-
-    def close(self) -> None:
-        if self._handle is not None:
-            with contextlib.suppress(OSError):
-                os.close(self._handle)
-            self._handle = None

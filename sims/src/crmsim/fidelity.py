@@ -16,7 +16,6 @@ CONFIDENCES = {
     "reported": "clients' code and words of people who met it",
     "unverified": "nothing public settles it: the simulator chose",
 }
-SAME = {"assumed": "unverified"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +29,7 @@ class Behaviour:
 
 
 def _behaviours(rows: tuple[tuple[str, str, str, str | None], ...]) -> tuple[Behaviour, ...]:
-    return tuple(
-        Behaviour(name, source, SAME.get(confidence, confidence), switch) for name, source, confidence, switch in rows
-    )
+    return tuple(Behaviour(*row) for row in rows)
 
 
 SALESFORCE: Mapping[str, tuple[Behaviour, ...]] = {

@@ -1,11 +1,11 @@
 """What each behaviour of the simulated HubSpot rests on: (name, source, confidence, switch).
 
 Sources: "HS-docs" are pages of developers.hubspot.com, "HS-spec" HubSpot's public API specification, "recorded" answers
-of real accounts in public test fixtures. Confidence in the words that the Salesforce table uses; `assumed`: nothing was
+of real accounts in public test fixtures. Confidence in the words that the Salesforce table uses; `unverified`: nothing was
 found.
 """
 
-DOCUMENTED, RECORDED, REPORTED, ASSUMED = "documented", "recorded", "reported", "assumed"
+DOCUMENTED, RECORDED, REPORTED, UNVERIFIED = "documented", "recorded", "reported", "unverified"
 ERRORS = "HS-docs error-handling"
 AMP = "amp-labs/connectors providers/hubspot/test"
 GROUPAROO = "grouparoo hubspot fixtures"
@@ -19,21 +19,21 @@ RULES: tuple[tuple[str, str, str, str | None], ...] = (
      None),
     ("an unknown refresh token is 400 with status BAD_REFRESH_TOKEN", "Nango's blog", REPORTED, None),
     ("other refusals of the token endpoint (BAD_CLIENT_ID, BAD_CLIENT_SECRET, BAD_GRANT_TYPE)", "nothing found",
-     ASSUMED, None),
+     UNVERIFIED, None),
     ("403 MISSING_SCOPES in two shapes", f"{AMP} metadata-err-schemas-scope.json; hubspot-api-nodejs #268", RECORDED,
      "scope_error"),
     ("POST /oauth/v2/private-apps/get/access-token-info by tokenKey: userId, hubId, appId, scopes",
      "HS-docs private-apps; hubspot-api-php #171; public clients", DOCUMENTED, "missing_scopes"),
     ("access-token-info of a pat-eu token needs the Authorization header too", "a public client's comment", REPORTED,
      None),
-    ("access-token-info of an unknown token is 404", "nothing found", ASSUMED, None),
+    ("access-token-info of an unknown token is 404", "nothing found", UNVERIFIED, None),
     ("account details with portalId, accountType, timeZone", "HS-docs account-information guide", DOCUMENTED, None),
     ("the day's use of private apps", "HS-docs get-usage-details", DOCUMENTED, None),
     ("single create 201, read and update 200, archive 204; idProperty in the query", "HS-spec contacts v3", DOCUMENTED,
      None),
     ("a numeric id that is not there is 404 `resource not found` without category", "reported captures", REPORTED,
      None),
-    ("DELETE of an id that never was", "nothing found", ASSUMED, "delete_unknown"),
+    ("DELETE of an id that never was", "nothing found", UNVERIFIED, "delete_unknown"),
     ("batch create 201, update, upsert and read 200, archive 204; 207 with numErrors and errors", "HS-spec contacts v3",
      DOCUMENTED, None),
     ("100 inputs in a batch, 101 are 400", "recorded on batch/read", RECORDED, None),
@@ -46,11 +46,11 @@ RULES: tuple[tuple[str, str, str, str | None], ...] = (
     ("results repeat the objectWriteTraceId", "HS-spec SimplePublicUpsertObject: may", DOCUMENTED, "result_trace"),
     ("duplicate ids refuse a batch with 400, trace ids or not", f"{AMP} err-duplicate-ids.json; {RUDDER}", RECORDED,
      None),
-    ("e-mails that differ in case are duplicate ids", "nothing found", ASSUMED, "fold_duplicates"),
-    ("one new e-mail twice in batch/create", "nothing found", ASSUMED, "create_twins"),
+    ("e-mails that differ in case are duplicate ids", "nothing found", UNVERIFIED, "fold_duplicates"),
+    ("one new e-mail twice in batch/create", "nothing found", UNVERIFIED, "create_twins"),
     ("a taken e-mail is 409 CONFLICT, `Existing ID: …`; the first of a batch alone is told",
      f"hubspot-api-python #51; {AMP} err-conflict.json", RECORDED, "conflict_id"),
-    ("a unique value of the account's own that is taken: text", "nothing found", ASSUMED, None),
+    ("a unique value of the account's own that is taken: text", "nothing found", UNVERIFIED, None),
     ("refused values are JSON inside `message` and again in `errors`", f"{AMP} err-many-invalid-properties.json",
      RECORDED, None),
     ("INVALID_EMAIL, unknown top-level domains too", "a public log; hubspot-ruby #231; mautic #1074", RECORDED,
@@ -63,12 +63,12 @@ RULES: tuple[tuple[str, str, str, str | None], ...] = (
      DOCUMENTED, None),
     ("idProperty must be unique", "a live-probed public repository; hubspot-api-nodejs #548", REPORTED,
      "update_by_email"),
-    ("upsert by e-mail writes what is sent and keeps the rest", "HS-docs contacts guide contradicts itself", ASSUMED,
+    ("upsert by e-mail writes what is sent and keeps the rest", "HS-docs contacts guide contradicts itself", UNVERIFIED,
      "partial_upsert"),
     ("a contact needs email, firstname or lastname", "HS-docs contacts guide; its text was not found",
      DOCUMENTED, None),
     ("a second e-mail finds the contact", f"{RUDDER} (live)", REPORTED, None),
-    ("writing a second e-mail as the e-mail", "nothing found", ASSUMED, "secondary_email"),
+    ("writing a second e-mail as the e-mail", "nothing found", UNVERIFIED, "secondary_email"),
     ("lifecyclestage goes forward only", "HS-docs contacts guide; silent or an error: not found", DOCUMENTED,
      "lifecycle_backward"),
     ("a new contact is a lead", "a public capture; an account's setting", REPORTED, "default_lifecycle"),
@@ -78,7 +78,7 @@ RULES: tuple[tuple[str, str, str, str | None], ...] = (
     ("object types by any name: contacts, CONTACT, 0-1; an unknown one is 400 without category",
      f"{GROUPAROO}; {AMP} search/error-invalid-object.json", RECORDED, None),
     ("an unknown or archived owner is 400 VALIDATION_ERROR", "HS-docs owners: a userId errs; the rest not found",
-     ASSUMED, "owner_check, owner_code, owner_text"),
+     UNVERIFIED, "owner_check, owner_code, owner_text"),
     ("owners: id is not userId; archived ones apart, with userId null; email filter, paging", "HS-docs crm-owners",
      DOCUMENTED, None),
     ("search sees changes 2 to 5 s late", "HS-docs search; reported", REPORTED, "index_lag_least, index_lag_most"),
@@ -92,7 +92,7 @@ RULES: tuple[tuple[str, str, str, str | None], ...] = (
      "HS-docs usage guidelines; hubspot-api-python #117", RECORDED, None),
     ("the day's calls are the account's, until midnight in its time zone; 429 DAILY", "HS-docs usage guidelines",
      DOCUMENTED, None),
-    ("refused calls are not counted", "nothing found", ASSUMED, None),
+    ("refused calls are not counted", "nothing found", UNVERIFIED, None),
     ("X-HubSpot-RateLimit-*: not the daily two for OAuth, the daily two alone on search", GROUPAROO, RECORDED,
      "limit_headers, secondly_headers"),
     ("429 carry no Retry-After", "absent in every recording", RECORDED, "retry_after"),
@@ -105,8 +105,8 @@ RULES: tuple[tuple[str, str, str, str | None], ...] = (
      f"{AMP} internal/associations", RECORDED, None),
     ("a type that does not start from the object is 400 for the whole batch", "a public capture", REPORTED, None),
     ("properties: hasUniqueValue, modificationMetadata, options", "HS-docs properties guide", DOCUMENTED, None),
-    ("properties: texts of 404 and 409", "nothing found", ASSUMED, None),
+    ("properties: texts of 404 and 409", "nothing found", UNVERIFIED, None),
     ("date-versioned paths share the shapes of v3 and v4", "HS-docs 2026-03", DOCUMENTED, None),
-    ("latency per request and per record", "the simulator's own assumption", ASSUMED, None),
-    ("concurrent writes of one record", "423 comes from the fault plan alone", ASSUMED, None),
+    ("latency per request and per record", "the simulator's own assumption", UNVERIFIED, None),
+    ("concurrent writes of one record", "423 comes from the fault plan alone", UNVERIFIED, None),
 )  # fmt: skip

@@ -1,7 +1,7 @@
 """`/__sim__` of a Salesforce org: what it has besides what every simulator has."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
 
@@ -133,7 +133,7 @@ class Control(Panel[Salesforce]):
             changed.change(await read_body(request))
             sim.org.shape(changed)
             sim.switches = changed
-        return answer(evidence_views.switches(sim))
+        return answer(asdict(sim.switches))
 
     async def limits(self, request: Request) -> Response:
         """The daily API requests: `{"max": 100, "used": 99}`."""

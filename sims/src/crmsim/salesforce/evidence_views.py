@@ -93,7 +93,3 @@ def locks(sim: Salesforce) -> dict[str, Any]:
             for key, lock in sim.locks.held.items()
         ]
     }
-
-
-def switches(sim: Salesforce) -> dict[str, Any]:
-    return asdict(sim.switches)

@@ -1,7 +1,7 @@
 """What the simulated Salesforce does, and what each behaviour rests on: (name, source, confidence, switch or None).
 
 Confidence: `recorded` from the real service; `documented` by the vendor; `reported` by clients and people who met it;
-`assumed`, nothing found: then a switch, where the choice matters to a client.
+`unverified`, nothing found: then a switch, where the choice matters to a client.
 """
 
 GUIDE = "REST API Developer Guide"
@@ -13,7 +13,7 @@ RULES: tuple[tuple[str, str, str, str | None], ...] = (
         "reported",
         None,
     ),
-    ("What a length counts", "nothing found", "assumed", "length_unit"),
+    ("What a length counts", "nothing found", "unverified", "length_unit"),
     (
         "E-mail addresses are checked: INVALID_EMAIL_ADDRESS with the label",
         "answers recorded by grouparoo",
@@ -64,7 +64,12 @@ RULES: tuple[tuple[str, str, str, str | None], ...] = (
     ),
     ("Queues own Leads, never Contacts", "describe recorded by grouparoo", "recorded", None),
     ("A queue that is not for Leads: INVALID_OPERATION", "clients' reports of the text", "reported", None),
-    ("An owner who does not exist: INVALID_CROSS_REFERENCE_KEY", "error catalogue; the text nowhere", "assumed", None),
+    (
+        "An owner who does not exist: INVALID_CROSS_REFERENCE_KEY",
+        "error catalogue; the text nowhere",
+        "unverified",
+        None,
+    ),
     ("Converted Leads are frozen: CANNOT_UPDATE_CONVERTED_LEAD", "answers recorded by grouparoo", "recorded", None),
     ("The key may be not unique, or not there", "Salesforce Help: external id fields", "documented", "key_field"),
     (
@@ -73,7 +78,7 @@ RULES: tuple[tuple[str, str, str, str | None], ...] = (
         "documented",
         None,
     ),
-    ("One refusal for each record, the first found", "nothing found", "assumed", None),
+    ("One refusal for each record, the first found", "nothing found", "unverified", None),
 )
 OWNERS: tuple[tuple[str, str, str, str | None], ...] = (
     (
@@ -97,7 +102,7 @@ OWNERS: tuple[tuple[str, str, str, str | None], ...] = (
     (
         "An update by id of what it cannot see",
         "error catalogue; which of the codes is not settled",
-        "assumed",
+        "unverified",
         "sharing_error",
     ),
     (
@@ -130,7 +135,7 @@ OWNERS: tuple[tuple[str, str, str, str | None], ...] = (
         "documented",
         None,
     ),
-    ("IsActive of a queue is true", "nothing found", "assumed", None),
+    ("IsActive of a queue is true", "nothing found", "unverified", None),
     ("A sandbox's users have e-mails that end in .invalid", "Salesforce Help: sandbox refresh", "documented", None),
 )
 LIMITS: tuple[tuple[str, str, str, str | None], ...] = (
@@ -153,7 +158,7 @@ LIMITS: tuple[tuple[str, str, str, str | None], ...] = (
         "reported",
         "single_lock_status",
     ),
-    ("Only the rows of the contended record fail in Collections", "nothing found", "assumed", None),
+    ("Only the rows of the contended record fail in Collections", "nothing found", "unverified", None),
     (
         "A lock lost in a trigger comes as CANNOT_INSERT_UPDATE_ACTIVATE_ENTITY",
         "rudder-transformer",
@@ -170,7 +175,7 @@ LIMITS: tuple[tuple[str, str, str, str | None], ...] = (
     (
         "Storage full: STORAGE_LIMIT_EXCEEDED for new records",
         "the code in clients; its status nowhere",
-        "assumed",
+        "unverified",
         "storage_status",
     ),
     (
@@ -188,11 +193,11 @@ LIMITS: tuple[tuple[str, str, str, str | None], ...] = (
     (
         "Too many batch retries in the presence of Apex triggers and partial failures: its code",
         "Apex guide: bulk DML exception handling; the code nowhere",
-        "assumed",
+        "unverified",
         "automation_error",
     ),
-    ("What automation costs for each record", "an assumption of whoever measures", "assumed", "automation_seconds"),
-    ("What a request and a record cost", "an assumption of whoever measures", "assumed", None),
+    ("What automation costs for each record", "an assumption of whoever measures", "unverified", "automation_seconds"),
+    ("What a request and a record cost", "an assumption of whoever measures", "unverified", None),
 )
 QUERIES: tuple[tuple[str, str, str, str | None], ...] = (
     (
@@ -224,4 +229,3 @@ QUERIES: tuple[tuple[str, str, str, str | None], ...] = (
     ("queryAll finds what is in the bin", f"{GUIDE}: resources_queryall", "documented", None),
     ("Validation rules are found by the Tooling API alone", "Tooling API: ValidationRule", "documented", None),
 )
-BEHAVIOURS = (*RULES, *OWNERS, *LIMITS, *QUERIES)

@@ -134,7 +134,12 @@ def test_every_switch_that_the_table_names_is_there():
     assert named <= set(Switches.__slots__)
     assert set(CHOICES) <= named
     assert len({name for name, *_ in fidelity.RULES}) == len(fidelity.RULES)
-    assert {confidence for _, _, confidence, _ in fidelity.RULES} == {"documented", "recorded", "reported", "assumed"}
+    assert {confidence for _, _, confidence, _ in fidelity.RULES} == {
+        "documented",
+        "recorded",
+        "reported",
+        "unverified",
+    }
 
 
 def test_secrets_stay_out_of_the_options_words():
