@@ -1,7 +1,7 @@
 """What each behaviour of the simulated HubSpot rests on: (name, source, confidence, switch).
 
 Sources: "HS-docs" are pages of developers.hubspot.com, "HS-spec" HubSpot's public API specification, "recorded" answers
-of real accounts in public test fixtures. Confidence in the words that the Salesforce table uses; `unverified`: nothing was
+of real accounts in public test fixtures. Confidence in the words that the Salesforce table uses; `unverified`: nothing
 found.
 """
 
