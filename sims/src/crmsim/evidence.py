@@ -1,6 +1,7 @@
 """What the simulator saw: every request from its arrival to its answer, kept in memory up to a bound, and in a file.
 
-The file (JSON lines) is written at each commit and at each answer, unbuffered, so that it survives a kill.
+The file (JSON lines) is written at each commit and right after each answer (only then is it known whether the answer
+was delivered), unbuffered: what `/wait` has counted survives a kill.
 """
 
 import hashlib

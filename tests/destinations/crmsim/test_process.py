@@ -52,6 +52,7 @@ def test_seed_faults_switches_and_evidence_come_from_files(launch, connect, pers
         assert crm.sim("/switches")["length_unit"] == "codepoints"
         [row] = crm.rows(person("a", Account__r={"Fairturn_Key__c": "acme.test"}))
         assert crm.upsert(person("b")).status_code == 503
+        crm.wait(answered=3)  # an answer's line follows the answer: a kill between the two would take it
         process.kill()
         process.wait(10)
     lines = [json.loads(line) for line in evidence.read_text().splitlines()]
