@@ -1,12 +1,12 @@
-"""python -m bench [intake | flow | crm | page]: without a word a short run of everything, in under two minutes."""
+"""python -m bench [VERB]: without a word a short run of everything, in under five minutes."""
 
 from __future__ import annotations
 
 import argparse
-import asyncio
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import orjson
 
@@ -14,52 +14,68 @@ from bench import crm, flow, intake, page
 from bench.house import Failed
 
 
+class Verb(Protocol):
+    """A module of this package that measures one thing."""
+
+    HELP: str
+    SHORT: Sequence[str]  # its arguments in the short run of everything
+
+    def options(self, ask: argparse.ArgumentParser) -> None: ...
+
+    def run(self, args: argparse.Namespace) -> dict[str, Any]:
+        """What was found: `bench`, `machine`, `conditions` and the figures. Raises Failed."""
+
+    def table(self, found: dict[str, Any]) -> str:
+        """The figures as Markdown."""
+
+
+VERBS: Mapping[str, Verb] = {"intake": intake, "flow": flow, "crm": crm}
+BARE = ("race", "tail")  # whose JSON is the list of rows alone
+
+
 def arguments() -> argparse.ArgumentParser:
     ask = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     verbs = ask.add_subparsers(dest="verb", metavar="VERB")
-    door = verbs.add_parser("intake", help="webhooks answered durably per second, against the server's bare echo")
-    door.add_argument("--seconds", type=float, default=5, help="of each round (5)")
-    door.add_argument("--clients", type=int, default=64, help="connections (64)")
-    door.add_argument("--rounds", type=int, default=3, help="of each server, taking turns; medians count (3)")
-    whole = verbs.add_parser("flow", help="leads assigned per second, from the webhook to the ledger")
-    whole.add_argument("--leads", type=int, default=30_000, help="of each of the two parts (30,000)")
-    there = verbs.add_parser("crm", help="the demo into both simulated CRMs: calls, seconds, and who was there")
-    there.add_argument("--leads", type=int, default=500, help="of each CRM (500)")
-    there.add_argument("--seconds", type=float, default=60, help="of the burst (60)")
-    for verb in (door, whole, there):
-        verb.add_argument("--json", type=Path, metavar="F", help="write the figures to this file")
-    verbs.add_parser("page", help="write docs/explanation/measured.md from bench/results")
+    for name, verb in VERBS.items():
+        one = verbs.add_parser(name, help=verb.HELP)
+        verb.options(one)
+        one.add_argument("--json", type=Path, metavar="F", help="write the figures to this file")
+        one.add_argument("--keep", action="store_true", help="write all of it, with machine and versions, to results/")
+    verbs.add_parser("page", help="write the page of results/")
     return ask
 
 
 def main() -> int:
-    args = arguments().parse_args()
+    ask = arguments()
+    args = ask.parse_args()
     try:
-        match args.verb:
-            case "intake":
-                show(asyncio.run(intake.measure(args.seconds, args.clients, args.rounds)), args.json)
-            case "flow":
-                show(asyncio.run(flow.measure(args.leads)), args.json)
-            case "crm":
-                show(crm.measure(args.leads, args.seconds), args.json)
-            case "page":
-                page.write()
-            case _:
-                show(asyncio.run(intake.measure(3, 64, 3)), None)
+        if args.verb == "page":
+            page.write()
+        elif args.verb is not None:
+            measure(args)
+        else:
+            for name, verb in VERBS.items():
+                print(f"## {name} {' '.join(verb.SHORT)}\n")
+                measure(ask.parse_args([name, *verb.SHORT]))
                 print()
-                show(asyncio.run(flow.measure(10_000)), None)
-                print()
-                show(crm.measure(60, 5), None)
     except Failed as error:
         print(f"bench: {error}", file=sys.stderr)
         return 1
     return 0
 
 
-def show(found: dict[str, Any], file: Path | None) -> None:
-    print(page.table(found))
-    if file is not None:
-        file.write_bytes(orjson.dumps(found, option=orjson.OPT_INDENT_2) + b"\n")
+def measure(args: argparse.Namespace) -> None:
+    verb = VERBS[args.verb]
+    found = verb.run(args)
+    print(verb.table(found), flush=True)
+    if args.json is not None:
+        write(args.json, found["rows"] if args.verb in BARE else found)
+    if args.keep:
+        write(page.RESULTS / f"{args.verb}.json", found)
+
+
+def write(file: Path, found: object) -> None:
+    file.write_bytes(orjson.dumps(found, option=orjson.OPT_INDENT_2) + b"\n")
 
 
 if __name__ == "__main__":

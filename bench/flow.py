@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import signal
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import asyncpg
 
 from bench import machine
 from bench.house import Failed, House, house, sender, until_routed
+from bench.paper import cpu, markdown
 from bench.settings import DESTINATION
 
+HELP = "leads assigned per second, from the webhook to the ledger"
+SHORT: Sequence[str] = ("--leads", "10000")
 CLIENTS = 64
+
+
+def options(ask: argparse.ArgumentParser) -> None:
+    ask.add_argument("--leads", type=int, default=30_000, help="of each of the two parts (30,000)")
+
+
+def run(args: argparse.Namespace) -> dict[str, Any]:
+    return asyncio.run(measure(args.leads))
 
 
 async def measure(leads: int) -> dict[str, Any]:
@@ -108,3 +121,31 @@ async def proved(home: House, connection: asyncpg.Connection) -> dict[str, Any]:
         "counts": counts,
         "changes_pending": changes,
     }
+
+
+def table(found: dict[str, Any]) -> str:
+    rows = []
+    for label, part in (("sustained", found["sustained"]), ("backlog", found["backlog"])):
+        used = part["cpu_s_per_1000"]
+        rows.append(
+            (
+                label,
+                f"{part['assigned']:,}",
+                f"{part['seconds']:.1f}",
+                f"{part['per_second']:,.0f}",
+                cpu(used.get("intake")),
+                cpu(used.get("worker")),
+                cpu(used.get("postgresql")),
+            )
+        )
+    head = ("", "leads", "seconds", "assigned / s", "CPU ms / 1,000, intake", "worker", "PostgreSQL")
+    worst = max(found["audit"]["max_deviation"].values())
+    said = "holds" if found["audit"]["ok"] else "DOES NOT HOLD"
+    return (
+        f"{markdown(head, rows)}\n\nThe audit of all turns {said}; furthest from a fair share: {worst:.2f} of a lead."
+    )
+
+
+def counts(found: dict[str, Any]) -> str:
+    rows = [(pool, ", ".join(f"{rep} {n:,}" for rep, n in reps.items())) for pool, reps in found["counts"].items()]
+    return markdown(("pool", "leads per rep"), rows)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import argparse
+import asyncio
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from statistics import median
 from typing import Any, TypedDict
 
 from bench import machine
 from bench.house import Failed, House, answers, house, process, sender
 from bench.machine import cpu_seconds
+from bench.paper import cpu, markdown
 from fairturn.assemble.demo.processes import free_port
 
 
@@ -19,7 +22,19 @@ class Load(TypedDict):
     seconds: float
 
 
+HELP = "webhooks answered durably per second, against the server's bare echo"
+SHORT: Sequence[str] = ("--seconds", "3")
 MOST = 40_000  # requests a second that are prepared; no Python server answers more
+
+
+def options(ask: argparse.ArgumentParser) -> None:
+    ask.add_argument("--seconds", type=float, default=5, help="of each round (5)")
+    ask.add_argument("--clients", type=int, default=64, help="connections (64)")
+    ask.add_argument("--rounds", type=int, default=3, help="of each server, taking turns; medians count (3)")
+
+
+def run(args: argparse.Namespace) -> dict[str, Any]:
+    return asyncio.run(measure(args.seconds, args.clients, args.rounds))
 
 
 async def measure(seconds: float, clients: int, rounds: int) -> dict[str, Any]:
@@ -89,3 +104,18 @@ def one_round(
 
 def middle(runs: list[dict[str, Any]]) -> dict[str, float]:
     return {name: median(run[name] for run in runs) for name in runs[0]}
+
+
+def table(found: dict[str, Any]) -> str:
+    rows = [
+        (
+            label,
+            f"{run['per_second']:,.0f}",
+            *(f"{run[f'p{q}_ms']:.1f}" for q in (50, 95, 99)),
+            cpu(run.get("server_cpu_s_per_1000")),
+            cpu(run.get("postgresql_cpu_s_per_1000")),
+        )
+        for label, run in (("bare echo, nothing kept", found["echo"]), ("Fairturn, durable", found["fairturn"]))
+    ]
+    head = ("server", "answered / s", "p50 ms", "p95 ms", "p99 ms", "CPU ms / 1,000, server", "PostgreSQL")
+    return f"{markdown(head, rows)}\n\nFairturn answers {found['ratio']:.2f} of what the bare echo does."

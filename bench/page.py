@@ -1,13 +1,12 @@
-"""Tables of the figures, and the page that is made of them."""
+"""The page that is made of the committed figures."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import isnan
 from pathlib import Path
-from typing import Any
 
 import orjson
+
+from bench import crm, flow, intake
 
 RESULTS = Path(__file__).parent / "results"
 NAMES = ("intake", "flow", "crm")
@@ -27,116 +26,20 @@ def text() -> str:
         python=machine["python"],
         postgresql=machine["postgresql"],
         versions=", ".join(f"{name} {number}" for name, number in machine["versions"].items()),
-        intake=table(found["intake"]),
+        intake=intake.table(found["intake"]),
         clients=found["intake"]["conditions"]["clients"],
         rounds=found["intake"]["conditions"]["rounds"],
         seconds=f"{found['intake']['conditions']['seconds']:g}",
-        flow=table(found["flow"]),
+        flow=flow.table(found["flow"]),
         leads=found["flow"]["conditions"]["leads"],
         assignments=f"{found['flow']['audit']['assignments']:,}",
-        counts=counts(found["flow"]),
-        crm=table(found["crm"]),
+        counts=flow.counts(found["flow"]),
+        crm=crm.table(found["crm"]),
         burst=f"--leads {found['crm']['conditions']['leads']} --seconds {found['crm']['conditions']['seconds']:g}",
         share=f"{found['crm']['salesforce']['there']['people'] / found['crm']['conditions']['leads']:.0%}".replace(
             "%", " %"
         ),
     )
-
-
-def table(found: dict[str, Any]) -> str:
-    return {"intake": intake_table, "flow": flow_table, "crm": crm_table}[found["bench"]](found)
-
-
-def intake_table(found: dict[str, Any]) -> str:
-    rows = [
-        (
-            label,
-            f"{run['per_second']:,.0f}",
-            *(f"{run[f'p{q}_ms']:.1f}" for q in (50, 95, 99)),
-            cpu(run.get("server_cpu_s_per_1000")),
-            cpu(run.get("postgresql_cpu_s_per_1000")),
-        )
-        for label, run in (("bare echo, nothing kept", found["echo"]), ("Fairturn, durable", found["fairturn"]))
-    ]
-    head = ("server", "answered / s", "p50 ms", "p95 ms", "p99 ms", "CPU ms / 1,000, server", "PostgreSQL")
-    return f"{markdown(head, rows)}\n\nFairturn answers {found['ratio']:.2f} of what the bare echo does."
-
-
-def flow_table(found: dict[str, Any]) -> str:
-    rows = []
-    for label, part in (("sustained", found["sustained"]), ("backlog", found["backlog"])):
-        used = part["cpu_s_per_1000"]
-        rows.append(
-            (
-                label,
-                f"{part['assigned']:,}",
-                f"{part['seconds']:.1f}",
-                f"{part['per_second']:,.0f}",
-                cpu(used.get("intake")),
-                cpu(used.get("worker")),
-                cpu(used.get("postgresql")),
-            )
-        )
-    head = ("", "leads", "seconds", "assigned / s", "CPU ms / 1,000, intake", "worker", "PostgreSQL")
-    worst = max(found["audit"]["max_deviation"].values())
-    said = "holds" if found["audit"]["ok"] else "DOES NOT HOLD"
-    return (
-        f"{markdown(head, rows)}\n\nThe audit of all turns {said}; furthest from a fair share: {worst:.2f} of a lead."
-    )
-
-
-def crm_table(found: dict[str, Any]) -> str:
-    names = {"salesforce": "Salesforce", "hubspot": "HubSpot"}
-    told = [crm_figures(found[crm], crm) for crm in names]
-    return markdown(("", *names.values()), [(label, *(one[label] for one in told)) for label in told[0]])
-
-
-def crm_figures(run: dict[str, Any], crm: str) -> dict[str, str]:
-    there, wait = run["there"], run["seconds_to_crm"]
-    return {
-        "API calls": f"{run['api_calls'][crm]:,}",
-        "of them questions: who is there?": f"{run['reads']:,}",
-        "calls of one per event": f"{run['calls_one_per_event']:,}",
-        "calls that failed": f"{run['failed_calls']:,}",
-        "seconds from event to CRM, p50": f"{wait['p50']:.1f}",
-        "p95": f"{wait['p95']:.1f}",
-        "p99": f"{wait['p99']:.1f}",
-        "leads lost, and people there twice": f"{run['lost']:,}, {run['duplicated']:,}",
-        "leads with a rep": f"{run['assigned']:,}",
-        "with somebody who is none": f"{run['owned']:,}",
-        "people who were there before": f"{there['people']:,}",
-        "who stayed with their owner": f"{there['owners_kept']:,}",
-        "who were free, and went to a rep": f"{there['assigned']:,}",
-        "owners taken": f"{there['owners_taken']:,}",
-        "new records for them": f"{there['new_records']:,}",
-        "typed titles written over": f"{there['written_over']:,}",
-        "furthest from a fair share, of a lead": f"{worst(run):.2f}",
-    }
-
-
-def worst(run: dict[str, Any]) -> float:
-    return max(float(pool["max_deviation"]) for pool in run["pools"].values())
-
-
-def counts(found: dict[str, Any]) -> str:
-    rows = [(pool, ", ".join(f"{rep} {n:,}" for rep, n in reps.items())) for pool, reps in found["counts"].items()]
-    return markdown(("pool", "leads per rep"), rows)
-
-
-def cpu(seconds: float | None) -> str:
-    return "" if seconds is None or isnan(seconds) else f"{1000 * seconds:.0f}"
-
-
-def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Aligned, so that a terminal can read it too."""
-    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
-
-    def line(cells: Sequence[str]) -> str:
-        shown = [cell.rjust(w) if n else cell.ljust(w) for n, (cell, w) in enumerate(zip(cells, widths, strict=True))]
-        return f"| {' | '.join(shown)} |"
-
-    rule = ["-" * w if n == 0 else "-" * (w - 1) + ":" for n, w in enumerate(widths)]
-    return "\n".join([line(head), f"| {' | '.join(rule)} |", *map(line, rows)])
 
 
 TEXT = """\
@@ -148,7 +51,7 @@ commit is flushed to disk before the answer. {versions}. Absolute figures are th
 
 ## The door
 
-    python -m bench intake --seconds {seconds} --clients {clients} --rounds {rounds} --json bench/results/intake.json
+    python -m bench intake --seconds {seconds} --clients {clients} --rounds {rounds} --keep
 
 {clients} connections send signed JSON of some 220 bytes, each person once, and wait for the answer. In turns, {rounds}
 rounds of each: a bare echo (the same uvicorn with the same settings and an application that reads the body and answers
@@ -159,7 +62,7 @@ Medians of the rounds. The load is a process of its own; it and PostgreSQL share
 
 ## From the webhook to the ledger
 
-    python -m bench flow --leads {leads} --json bench/results/flow.json
+    python -m bench flow --leads {leads} --keep
 
 Nine mapped fields, three rules, two pools with ten reps, accounts by Zipf's law and 30 % free mail, one change per lead
 in the ledger; one worker process with one route station. The destination is paused: what a CRM takes is not measured
@@ -176,7 +79,7 @@ The pool `large` gives people of one company to one rep, who pays a turn for it;
 
 ## From the webhook to the CRM
 
-    python -m bench crm {burst} --json bench/results/crm.json
+    python -m bench crm {burst} --keep
 
 `fairturn demo {burst}`, into a simulated Salesforce and then into a simulated HubSpot: three webhooks
 for each lead (a form, enrichment, a score), companies by Zipf's law, half a second for each request and 10 ms for each
