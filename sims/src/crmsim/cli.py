@@ -30,6 +30,7 @@ def parser() -> argparse.ArgumentParser:
     add("--time-scale", type=float, default=1.0, help="real seconds for one simulated second; 0.1 is ten times faster")
     add("--latency", type=float, default=0.5, help="seconds of every data request")
     add("--latency-per-record", type=float, default=0.01, help="seconds of every record in it")
+    add("--latency-read", type=float, help="seconds of every request that only reads; none: as --latency")
     add("--latency-token", type=float, default=0.1, help="seconds of the token endpoint")
     add("--rng-seed", type=int, default=1, help="of the ids")
     add("--seed-file", type=Path, help="JSON: users, queues, accounts, leads, contacts, fields, assignment_rule")
@@ -74,6 +75,7 @@ def main(arguments: list[str] | None = None) -> int:
         salesforce = SalesforceOptions(
             latency=given.latency,
             latency_per_record=given.latency_per_record,
+            latency_read=given.latency_read,
             latency_token=given.latency_token,
             rng_seed=given.rng_seed,
             app=_app(given),

@@ -144,6 +144,21 @@ class Evidence:
         self.totals["lock_waits"] += 1
         self.totals["lock_timeouts"] += int(wait["timed_out"])
 
+    def worked(self, fixed: float, records: float) -> None:
+        """A transaction of the CRM: its own simulated seconds, and those of its records, whatever came of them."""
+        self.totals["transactions"] += 1
+        self.totals["transaction_us"] += round(1e6 * fixed)
+        self.totals["record_us"] += round(1e6 * records)
+
+    def work(self) -> dict[str, int | float]:
+        """What the CRM itself had to do for all writes, in simulated milliseconds; waits for locks are no work."""
+        totals = self.totals
+        return {
+            "transactions": totals["transactions"],
+            "transaction_ms": totals["transaction_us"] / 1000,
+            "record_ms": totals["record_us"] / 1000,
+        }
+
     def wrote(self, entry: Entry, rows: list[RowNote], versions: Sequence[dict[str, Any]], *, committed: bool) -> None:
         """The rows' outcomes, once for each transaction of a request.
 

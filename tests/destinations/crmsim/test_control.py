@@ -110,7 +110,7 @@ def test_waiting_for_what_does_not_come(crm):
 
 
 def test_latency_and_switches_answer_with_what_is_in_force(crm):
-    assert crm.sim("/latency", {"fixed": 1.5}) == {"fixed": 1.5, "per_record": 0.0, "token": 0.0}
+    assert crm.sim("/latency", {"fixed": 1.5}) == {"fixed": 1.5, "per_record": 0.0, "read": None, "token": 0.0}
     half_wrong = crm.http.post("/__sim__/latency", json={"per_record": 3, "token": -1})
     assert half_wrong.status_code == 400
     assert crm.sim("/latency")["per_record"] == 0.0
@@ -124,7 +124,7 @@ def test_latency_and_switches_answer_with_what_is_in_force(crm):
         ("/switches", {"gravity": 1}, "no switch 'gravity'"),
         ("/switches", {"parent_lock": "never"}, "parent_lock must be one of write, relation"),
         ("/switches", {"lead_account": 1}, "lead_account takes a bool"),
-        ("/latency", {"fixed": -1}, "latency has fixed, per_record and token"),
+        ("/latency", {"fixed": -1}, "latency has fixed, per_record, read and token"),
         ("/seed", {"leads": [{"Shoe__c": 1}]}, "leads[0]: Lead has no field Shoe__c"),
         ("/seed", {"users": [{"id": "123", "name": "A"}]}, "users[0]: '123' is no id of this object"),
         ("/seed", {"folks": []}, "unknown sections ['folks']"),

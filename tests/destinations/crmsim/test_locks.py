@@ -155,6 +155,14 @@ def test_latency_is_fixed_plus_per_record_with_the_locks_held(crm, person):
     crm.sim("/latency", {"fixed": 4, "per_record": 0.5})
     crm.rows(*(person(f"k{n}", **at("acme")) for n in range(4)))
     assert crm.last()["seconds"] >= (4 + 4 * 0.5) * 0.05
+    assert crm.sim("/summary")["work"] == {"transactions": 1, "transaction_ms": 4000.0, "record_ms": 2000.0}
+
+
+def test_a_read_has_a_latency_of_its_own_and_is_no_work(crm, person):
+    crm.sim("/latency", {"fixed": 60, "read": 1})
+    assert crm.call("GET", "query", params={"q": "SELECT Id FROM Lead"}).json()["totalSize"] == 0
+    assert 0.05 <= crm.last()["seconds"] < 3
+    assert crm.sim("/summary")["work"]["transactions"] == 0
 
 
 def test_a_reset_leaves_a_request_in_flight_its_own_org(crm, person):

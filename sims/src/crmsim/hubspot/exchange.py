@@ -83,8 +83,10 @@ class Exchange:
 
     async def spend(self, records: int = 0) -> None:
         """The time of a data request, the fault `slow` included."""
-        sim = self.sim
-        await sim.clock.sleep(sim.latency.fixed + records * sim.latency.per_record)
+        fixed, of_records = self.sim.latency.fixed, records * self.sim.latency.per_record
+        if self.entry.kind == "write":
+            self.sim.evidence.worked(fixed, of_records)
+        await self.sim.clock.sleep(fixed + of_records)
         await self.slow()
 
     async def slow(self) -> None:

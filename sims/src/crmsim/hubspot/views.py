@@ -32,6 +32,7 @@ def summary(sim: Hubspot) -> dict[str, Any]:
         "in_flight": len(evidence.open),
         "peak_concurrent": evidence.peak,
         "rows": {name: totals[f"rows_{name}"] for name in ("created", "updated", "refused")},
+        "work": evidence.work(),
         "refusals": {name: totals[f"{name}_refusals"] for name in ("burst", "search", "daily")},
         "overlaps": totals["overlaps"],
         "repeats": totals["repeats"],

@@ -102,7 +102,7 @@ async def read(exchange: Exchange, object: str) -> Answer:
         there = record is not None and record.sobject is sobject and not record.deleted
         seen = record is not None and there and sharing.sees(exchange.sim.switches, record, exchange.user)
         found.append(shown(exchange, record, names) if record is not None and seen else None)
-    await exchange.sim.clock.sleep(exchange.sim.latency.fixed)
+    await exchange.sim.clock.sleep(exchange.sim.latency.reading)
     return Answer(200, found)
 
 

@@ -41,7 +41,7 @@ async def composites(exchange: Exchange) -> Answer:
 
 async def everything(exchange: Exchange) -> Answer:
     """`GET /sobjects`."""
-    await exchange.sim.clock.sleep(exchange.sim.latency.fixed)
+    await exchange.sim.clock.sleep(exchange.sim.latency.reading)
     shown = [_brief(exchange, item) for item in exchange.sim.org.objects.values() if not item.tooling]
     return Answer(200, {"encoding": "UTF-8", "maxBatchSize": 200, "sobjects": shown})
 
@@ -49,14 +49,14 @@ async def everything(exchange: Exchange) -> Answer:
 async def basic(exchange: Exchange, object: str) -> Answer:
     """`GET /sobjects/{Object}`."""
     sobject = exchange.sobject(object)
-    await exchange.sim.clock.sleep(exchange.sim.latency.fixed)
+    await exchange.sim.clock.sleep(exchange.sim.latency.reading)
     return Answer(200, {"objectDescribe": _brief(exchange, sobject), "recentItems": []})
 
 
 async def describe(exchange: Exchange, object: str) -> Answer:
     """`GET /sobjects/{Object}/describe`: fields that field-level security hides are not there."""
     sobject = exchange.sobject(object)
-    await exchange.sim.clock.sleep(exchange.sim.latency.fixed)
+    await exchange.sim.clock.sleep(exchange.sim.latency.reading)
     fields = [_field(sobject, item) for item in sobject.fields.values()]
     more = {"fields": fields, "recordTypeInfos": _record_types(exchange, sobject), "childRelationships": []}
     return Answer(200, _brief(exchange, sobject) | more)

@@ -28,6 +28,7 @@ def summary(sim: Salesforce) -> dict[str, Any]:
         "in_flight": len(evidence.open),
         "peak_concurrent": evidence.peak,
         "rows": {name: totals[f"rows_{name}"] for name in ("created", "updated", "refused")},
+        "work": evidence.work(),
         "lock_waits": totals["lock_waits"],
         "lock_timeouts": totals["lock_timeouts"],
         "overlaps": totals["overlaps"],

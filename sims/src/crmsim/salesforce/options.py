@@ -14,6 +14,7 @@ class SalesforceOptions:
 
     latency: float = 0.5
     latency_per_record: float = 0.01
+    latency_read: float | None = None  # None: `latency`
     latency_token: float = 0.1
     rng_seed: int = 1
     app: App = field(default_factory=App)

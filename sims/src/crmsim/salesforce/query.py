@@ -48,7 +48,7 @@ async def _query(exchange: Exchange, *, tooling: bool = False, deleted: bool = F
     sight = selection.Sight(Look(sim.switches, exchange.user), stamp().wall, tooling, deleted)
     parsed, found = selection.find(sim.org, call.query.get("q", ""), sight)
     exchange.entry.object = parsed.object
-    await sim.clock.sleep(sim.latency.fixed)
+    await sim.clock.sleep(sim.latency.reading)
     if parsed.count:
         return Answer(200, {"totalSize": len(found), "done": True, "records": []})
     records = [shown(exchange, record, parsed.fields) for record in found]
@@ -60,7 +60,7 @@ async def more(exchange: Exchange, locator: str) -> Answer:
     """The next page: the locator is `{cursor}-{offset}`."""
     name, _, offset = locator.rpartition("-")
     cursor = exchange.sim.org.cursors.get(name)
-    await exchange.sim.clock.sleep(exchange.sim.latency.fixed)
+    await exchange.sim.clock.sleep(exchange.sim.latency.reading)
     if not isinstance(cursor, Cursor) or not offset.isdigit():
         raise ApiError(400, "INVALID_QUERY_LOCATOR", "invalid query locator")
     return _page(exchange, cursor, name, int(offset))
@@ -120,5 +120,5 @@ def _inner(exchange: Exchange, link: Field, target: Record, rest: str) -> dict[s
 async def limits(exchange: Exchange) -> Answer:
     """`GET /limits`."""
     sim = exchange.sim
-    await sim.clock.sleep(sim.latency.fixed)
+    await sim.clock.sleep(sim.latency.reading)
     return Answer(200, report(sim))

@@ -148,7 +148,7 @@ async def _shown(exchange: Exchange, sobject: Sobject, record: Record) -> Answer
     wanted = exchange.call.query.get("fields")
     names = wanted.split(",") if wanted else [item.name for item in sobject.fields.values()]
     exchange.entry.records += 1
-    await exchange.sim.clock.sleep(exchange.sim.latency.fixed)
+    await exchange.sim.clock.sleep(exchange.sim.latency.reading)
     return Answer(200, shown(exchange, record, names))
 
 

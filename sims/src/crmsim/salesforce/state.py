@@ -15,11 +15,18 @@ from crmsim.signals import Gate
 
 @dataclass(slots=True)
 class Latency:
-    """Simulated seconds of a data request: `fixed` + `per_record` for each row. `token` is the token endpoint's own."""
+    """Simulated seconds of a write: `fixed` + `per_record` for each row. `read` is a query's, and of whatever else only
+    reads (None: `fixed`), `token` the token endpoint's own.
+    """
 
     fixed: float = 0.5
     per_record: float = 0.01
+    read: float | None = None
     token: float = 0.1
+
+    @property
+    def reading(self) -> float:
+        return self.fixed if self.read is None else self.read
 
 
 @dataclass(slots=True)

@@ -69,7 +69,8 @@ async def write(exchange: Exchange, job: Job, rows: Sequence[Row]) -> Committed:
 async def _work(exchange: Exchange, planned: Sequence[Intent], held: _Held) -> dict[int, RowError]:
     """Spend the request's time; the rows whose locks were not to be had, by position."""
     sim, fault = exchange.sim, exchange.fault
-    moment, refused = sim.clock.now(), {}
+    began, refused = sim.clock.now(), {}
+    moment = began
     if fault is not None and fault.kind == "lock":
         refused = _forced(sim, planned, fault.rows)
     for position, intent in enumerate(planned):
@@ -79,6 +80,7 @@ async def _work(exchange: Exchange, planned: Sequence[Intent], held: _Held) -> d
             if contended is not None:
                 refused[position] = _locked_out(sim, intent, contended)
         moment += sim.latency.per_record + automation.seconds(sim.switches, intent)
+    sim.evidence.worked(sim.latency.fixed, moment - began)
     await sim.clock.until(moment + held.waited + sim.latency.fixed)
     if fault is not None and fault.kind == "slow":
         await exchange.rest(fault.seconds)

@@ -61,6 +61,13 @@ def test_a_version_sent_again_is_a_repeat_however_it_was_addressed(hub):
     assert hub.sim("/repeats")["count"] == 1
 
 
+def test_the_work_of_writes_is_counted_and_that_of_reads_is_not(hub):
+    hub.sim("/latency", {"fixed": 0.01, "per_record": 0.005})
+    hub.batch("upsert", row("a@x.co"), row("b@x.co"))
+    hub.batch("read", {"id": "a@x.co"}, idProperty="email")
+    assert hub.sim("/summary")["work"] == {"transactions": 1, "transaction_ms": 10.0, "record_ms": 10.0}
+
+
 @pytest.mark.parametrize("kind", ["bad_gateway", "gateway_timeout", "server_error", "edge", "broken", "silent"])
 def test_a_retry_after_an_answer_that_told_nothing_is_no_repeat(hub, kind):
     hub.fault(kind, commit=True, nth=[1])
