@@ -35,6 +35,7 @@ class Arrival:
     body: bytes  # as it came
     items: tuple[Item, ...]
     lane: Lane = "batch"
+    at: datetime | None = None  # when it became durable, where that was elsewhere; None = as it is stored
 
 
 @dataclass(frozen=True, slots=True)

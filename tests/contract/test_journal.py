@@ -2,6 +2,8 @@
 
 import asyncio
 import hashlib
+from dataclasses import replace
+from datetime import timedelta
 
 import asyncpg
 import pytest
@@ -41,6 +43,18 @@ async def test_serials_follow_the_order_of_arrival(journal, sql):
     await journal.append(group)
     ids = [row["id"] for row in await sql.fetch("select id from event order by serial")]
     assert ids == [item.id for one in group for item in one.items]
+
+
+async def test_what_was_kept_elsewhere_came_when_it_came(journal, sql):
+    """Of a request that comes again the first time stands; a clock ahead of PostgreSQL's is not believed."""
+    past = await sql.fetchval("select now() - interval '10 minutes'")
+    one, ahead, here = arrival(b'[{"n":1},{"n":2}]'), arrival(b'{"n":3}'), arrival(b'{"n":4}')
+    await journal.append([replace(one, at=past), replace(ahead, at=past + timedelta(days=1)), here])
+    await journal.append([one])
+    rows = await sql.fetch("select received_at, received_at > now() as ahead from event order by serial")
+    assert [row["received_at"] - past for row in rows[:2]] == [timedelta(0), timedelta(microseconds=1)]
+    assert rows[1]["received_at"] < rows[2]["received_at"] <= rows[3]["received_at"]
+    assert not any(row["ahead"] for row in rows)
 
 
 async def test_the_same_delivery_is_the_same_row(journal, sql):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from fairturn.model import Arrival, Assigned
 from fairturn.ports import Backlog
@@ -40,7 +40,8 @@ class PostgresJournal:
         for arrival in arrivals:
             for item in arrival.items:
                 where = (arrival.delivery, item.index, arrival.source, arrival.lane)
-                events.setdefault(item.id, (*where, item.body, ",".join(item.marks), item.problem))
+                came = arrival.at and arrival.at + timedelta(microseconds=item.index)
+                events.setdefault(item.id, (*where, item.body, ",".join(item.marks), item.problem, came))
         if not events:
             return
         async with self._database.connection() as connection:

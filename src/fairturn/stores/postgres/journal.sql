@@ -9,9 +9,11 @@ with arrived as (
     -- Bytes whose retention has passed come back with a new delivery: an event in it may be new to us.
     on conflict (id) do update set body = excluded.body where delivery.body is null
 ), numbered as materialized (
-    select e.*, nextval('event_serial_seq') as serial, clock_timestamp() as received_at
-    from unnest($5::bytea[], $6::bytea[], $7::integer[], $8::text[], $9::text[], $10::bytea[], $11::text[], $12::text[])
-         with ordinality as e (id, delivery_id, item, source_id, lane, body, marks, problem, place)
+    -- What came by another machine's clock came by ours until now at the latest.
+    select e.*, nextval('event_serial_seq') as serial, least(e.came_at, clock_timestamp()) as received_at
+    from unnest($5::bytea[], $6::bytea[], $7::integer[], $8::text[], $9::text[], $10::bytea[], $11::text[], $12::text[],
+                $13::timestamptz[])
+         with ordinality as e (id, delivery_id, item, source_id, lane, body, marks, problem, came_at, place)
 ), stored as (
     insert into event (id, serial, delivery_id, item, source_id, lane, received_at, body, marks, state, problem)
     overriding system value
