@@ -11,6 +11,7 @@ import pytest
 from fairturn.stores.postgres.database import Database
 from tests.destinations.simulated import simulated
 from tests.flow.asking import Asked, asking
+from tests.flow.links import no_stray_rows
 from tests.flow.orgs import both
 from tests.flow.whole import Whole, Wholes, whole
 from tests.flow.world import World, Worlds
@@ -45,6 +46,7 @@ async def world(database: str) -> AsyncIterator[Worlds]:
     yield make
     for store in opened:
         await store.close()
+    await no_stray_rows(database)
 
 
 @pytest.fixture
@@ -56,6 +58,7 @@ async def open_whole(database: str, org: Any) -> AsyncIterator[Wholes]:
             return await stack.enter_async_context(whole(database, org, text))
 
         yield start
+    await no_stray_rows(database)
 
 
 @pytest.fixture

@@ -95,3 +95,35 @@ async def test_a_migration_that_fails_leaves_nothing(empty: str, monkeypatch: py
     assert await connection.fetchval("select to_regclass('one')") is None
     assert await connection.fetchval("select max(id) from schema_migration") == broken[-1].id - 1
     await connection.close()
+
+
+async def test_a_database_with_leads_is_upgraded_and_keeps_them(empty: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the release before: rows stay, and the checks that cost a third of a lead's work go (decision 0022)."""
+    every = migrate.known()
+    monkeypatch.setattr(migrate, "known", lambda: every[:2])
+    await migrate.migrate(empty)
+    connection = await asyncpg.connect(empty)
+    await connection.execute(OLD_ROWS)
+    keys = "select count(*)::int from pg_constraint where contype = 'f' and conrelid = any($1::regclass[])"
+    hot = ["lead", "lead_key", "assignment", "change"]
+    assert await connection.fetchval(keys, hot) == 9
+    monkeypatch.setattr(migrate, "known", lambda: every)
+    assert await migrate.migrate(empty) == tuple(one.id for one in every[2:])
+    assert await connection.fetchval(keys, hot) == 2  # lead.merged_into, change.batch_id
+    assert await connection.fetchval("select count(*) from assignment join lead on lead.id = lead_id") == 1
+    await connection.close()
+
+
+OLD_ROWS = """
+insert into rep (id) values ('ann');
+insert into pool (id) values ('main');
+insert into destination (id) values ('crm');
+insert into account (key) values ('domain:acme.com');
+insert into lead (source_id, status, fields, account_id, rep_id, pool_id)
+values ('web', 'assigned', '{}', 1, 'ann', 'main');
+insert into lead_key (digest, kind, value, lead_id) values (decode(repeat('ab', 16), 'hex'), 'email', 'a@acme.com', 1);
+insert into share_set (hash, members) values (decode(repeat('cd', 16), 'hex'), '[["ann", 1, 1]]');
+insert into assignment (pool_id, seq, kind, rep_id, lead_id, share_hash, reason, actor)
+values ('main', 1, 'turn', 'ann', 1, decode(repeat('cd', 16), 'hex'), 'next in turn', 'route-1');
+insert into change (lead_id, destination_id, state, version, first_event_at) values (1, 'crm', 'pending', 1, now());
+"""
