@@ -40,7 +40,7 @@ test: check
 demo: $(READY)
 	$(BIN)/fairturn demo $(ARGS)
 
-##  bench    the measurements, short           ARGS="flow --leads 30000"
+##  bench    the measurements, short           ARGS="race --keep F"   ARGS="page --from F"
 bench: $(READY)
 	$(PY) -m bench $(ARGS)
 

@@ -40,8 +40,11 @@ def arguments() -> argparse.ArgumentParser:
         one = verbs.add_parser(name, help=verb.HELP)
         verb.options(one)
         one.add_argument("--json", type=Path, metavar="F", help="write the figures to this file")
-        one.add_argument("--keep", action="store_true", help="write all of it, with machine and versions, to results/")
-    verbs.add_parser("page", help="write the page of results/")
+        one.add_argument(
+            "--keep", nargs="?", type=Path, const=page.RESULTS, metavar="FOLDER",
+            help="write all of it, with machine and versions, to FOLDER/VERB.json (without FOLDER: results/)",
+        )  # fmt: skip
+    page.options(verbs.add_parser("page", help=page.HELP))
     return ask
 
 
@@ -50,7 +53,8 @@ def main() -> int:
     args = ask.parse_args()
     try:
         if args.verb == "page":
-            page.write()
+            for written in page.write(args.source, args.to):
+                print(written)
         elif args.verb is not None:
             measure(args)
         else:
@@ -70,8 +74,9 @@ def measure(args: argparse.Namespace) -> None:
     print(verb.table(found), flush=True)
     if args.json is not None:
         write(args.json, found["rows"] if args.verb in BARE else found)
-    if args.keep:
-        write(page.RESULTS / f"{args.verb}.json", found)
+    if args.keep is not None:
+        args.keep.mkdir(parents=True, exist_ok=True)
+        write(args.keep / f"{args.verb}.json", found)
 
 
 def write(file: Path, found: object) -> None:

@@ -1,0 +1,108 @@
+"""What the measurements were to show, and whether they do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from bench.page import race, tail
+from bench.page.rows import Found, Row, hundredths, milliseconds, one, percent, pick, tenths, times, whole
+from bench.paper import markdown
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    asked: str  # what, and how much
+    found: str
+    reached: bool
+
+
+def bars(results: Mapping[str, Found]) -> list[Bar]:
+    """Of the results that are there."""
+    return [bar for name, judge in JUDGES.items() if name in results for bar in judge(results[name])]
+
+
+def table(results: Mapping[str, Found]) -> str:
+    lines = [(bar.asked, bar.found, "yes" if bar.reached else "**no**") for bar in bars(results)]
+    return markdown(("asked", "measured", "reached"), lines) if lines else ""
+
+
+def of_race(found: Found) -> Iterator[Bar]:
+    ours = [row for row in found["rows"] if row["router"].startswith("fairturn")]
+    if not ours:
+        return
+    spread = max((race.worst(row, "spread") for row in pick(ours, scenario="equal")), default=0)
+    bare, furthest = (max(race.worst(row, name) for row in ours) for name in ("unassigned", "max_deviation"))
+    yield Bar("race: leads of the most less those of the fewest, at equal weights: 0", whole(spread), spread == 0)
+    yield Bar("race: leads without a rep, whatever the size, weights and members: 0", whole(bare), bare == 0)
+    yield Bar("race: furthest from a fair share, of a lead: under 1", hundredths(furthest), furthest < 1)
+    ratios = found.get("ratios") or {}
+    for router, least in (("fairturn", 2), ("fairturn_batch", 3)):
+        if (faster := ratios.get(f"{router}_per_second")) is not None:
+            yield Bar(
+                f"race: {race.ROUTERS[router]}, leads/s to SKIP LOCKED: {least} ×", times(faster), faster >= least
+            )
+    if (tail := ratios.get("fairturn_p99_ms")) is not None:
+        yield Bar("race: Fairturn, sync lane, p99 to SKIP LOCKED's: under 1", hundredths(tail), tail < 1)
+
+
+def of_tail(found: Found) -> Iterator[Bar]:
+    for crm in tail.crms(found):
+        rows = pick(tail.plain(found["rows"]), crm=crm, scenario="empty")
+        sync, ours = one(rows, model="sync"), one(rows, model="fairturn adaptive")
+        if ours:
+            yield from of_adaptive(ours, sync, tail.CRMS[crm])
+        fixed, theirs = one(rows, model="fairturn fixed 15"), one(rows, model="redis_microbatch")
+        if fixed and theirs:
+            said = f"{fixed['calls']:,} against {theirs['calls']:,}"
+            yield Bar(
+                f"tail, {tail.CRMS[crm]}: fixed 15 s, calls no more than the article's",
+                said,
+                fixed["calls"] <= theirs["calls"],
+            )
+
+
+def of_adaptive(ours: Row, sync: Row | None, crm: str) -> Iterator[Bar]:
+    bad = sum(ours["failures"].values()) + ours["written_twice"] + ours["never"]
+    yield Bar(f"tail, {crm}: adaptive, failures, records twice, leads never there: 0", whole(bad), bad == 0)
+    if sync:
+        saved = 1 - ours["calls"] / sync["calls"]
+        yield Bar(f"tail, {crm}: adaptive, fewer calls than one per event: 97 %", percent(saved, 1), saved >= 0.97)
+    yield Bar(f"tail, {crm}: adaptive, p95 at most 5 s", f"{tenths(ours['p95_s'])} s", ours["p95_s"] <= 5)
+
+
+def of_intake(found: Found) -> Iterator[Bar]:
+    echo, batch, sync, locked = (
+        one(found["rows"], server=name) for name in ("echo", "fairturn", "fairturn_sync", "skip_locked")
+    )
+    if echo and batch:
+        share = batch["per_second"] / echo["per_second"]
+        yield Bar("intake: batch lane to the bare echo: 0.60", hundredths(share), share >= 0.6)
+    if sync and locked:
+        faster = sync["per_second"] / locked["per_second"]
+        yield Bar("intake: sync lane to a SKIP LOCKED transaction per request: 2 ×", times(faster), faster >= 2)
+    if batch and (point := one(batch.get("rates", ()), rate=1000)):
+        slow = point["p99_ms"]
+        yield Bar("intake: batch lane's p99 at 1,000/s: 25 ms", f"{milliseconds(slow)} ms", slow <= 25)
+
+
+def of_flow(found: Found) -> Iterator[Bar]:
+    speed = found["sustained"]["per_second"]
+    yield Bar("flow: webhook to assigned, sustained, one worker: 3,000 leads/s", whole(speed), speed >= 3000)
+
+
+def of_growth(found: Found) -> Iterator[Bar]:
+    yield Bar(
+        "growth: ms per 1,000 leads at the larger base to the smaller: 1.3",
+        hundredths(found["ratio"]),
+        found["ratio"] <= 1.3,
+    )
+
+
+JUDGES: Mapping[str, Callable[[Found], Iterator[Bar]]] = {
+    "race": of_race,
+    "tail": of_tail,
+    "intake": of_intake,
+    "flow": of_flow,
+    "growth": of_growth,
+}
