@@ -41,9 +41,7 @@ def start(sim: Salesforce, options: SalesforceOptions) -> None:
     sim.gate.open()
     sim.writers.stop()
     sim.writers = Writers()
-    sim.latency = Latency(
-        options.latency, options.latency_per_record, options.latency_read, options.latency_token
-    )
+    sim.latency = Latency(options.latency, options.latency_per_record, options.latency_read, options.latency_token)
     sim.usage = Usage(options.api_limit)
     seed, planned = faults.parse(options.plan)
     sim.plan.install(seed, planned, sim.clock.now())
