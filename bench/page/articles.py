@@ -96,13 +96,13 @@ def claimed_tail(found: Found) -> str:
         head,
         [
             line("one call per event: p95, s", "over 8", "sync", "p95_s"),
-            line("failed", "14 %", "sync", "failed_share"),
+            line("lost", "14 %", "sync", "failed_share"),
             line("15 s micro-batches: fewer calls", "64 %", "redis_microbatch", "saving"),
             line("p95, s", "", "redis_microbatch", "p95_s"),
-            line("failed", "", "redis_microbatch", "failed_share"),
+            line("lost", "", "redis_microbatch", "failed_share"),
             line("Fairturn, adaptive: fewer calls", "", "fairturn adaptive", "saving"),
             line("p95, s", "", "fairturn adaptive", "p95_s"),
-            line("failed", "", "fairturn adaptive", "failed_share"),
+            line("lost", "", "fairturn adaptive", "failed_share"),
         ],
     )
 

@@ -64,7 +64,9 @@ def of_tail(found: Found) -> Iterator[Bar]:
 
 def of_adaptive(ours: Row, sync: Row | None, crm: str) -> Iterator[Bar]:
     bad = sum(ours["failures"].values()) + ours["written_twice"] + ours["never"]
-    yield Bar(f"tail, {crm}: adaptive, failures, records twice, leads never there: 0", whole(bad), bad == 0)
+    yield Bar(
+        f"tail, {crm}: adaptive, refused, twice or never there: 0", whole(bad), not bad and not ours["failed_share"]
+    )
     if sync:
         saved = 1 - ours["calls"] / sync["calls"]
         yield Bar(f"tail, {crm}: adaptive, fewer calls than one per event: 97 %", percent(saved, 1), saved >= 0.97)

@@ -11,7 +11,7 @@ from bench.plots import Plot
 
 MODELS: Final = {
     "sync": "one call per event",
-    "redis_microbatch": "the article's: Valkey, 15 s timer",
+    "redis_microbatch": "the article's micro-batch, 15 s",
     "fairturn fixed 15": "Fairturn, fixed 15 s",
     "fairturn fixed 10": "Fairturn, fixed 10 s",
     "fairturn adaptive": "Fairturn, adaptive",
@@ -23,6 +23,12 @@ SCENARIOS: Final = {
     "automation 20": "automation that bears 20 records",
 }
 LINGER: Final = 2.0  # seconds; the default of docs/howto/windows.md
+
+
+def named(row: Row) -> str:
+    """The model, with the timer that a short run may have given it."""
+    timer = row.get("timer") if row["model"] == "redis_microbatch" else None
+    return MODELS[row["model"]] if timer in (None, 15) else f"the article's micro-batch, {timer:g} s"
 
 
 def plain(rows: Iterable[Row]) -> list[Row]:
@@ -46,7 +52,7 @@ def table(rows: Iterable[Row], crm: str) -> str:
         "",
         "API calls",
         "saved",
-        "failed",
+        "lost",
         "once / twice / never",
         "writes per lead",
         "s to CRM, p50",
@@ -55,7 +61,7 @@ def table(rows: Iterable[Row], crm: str) -> str:
     )
     lines = [
         (
-            words,
+            named(row),
             whole(row["calls"]),
             percent(row["saving"], 1),
             percent(row["failed_share"], 1),
@@ -63,23 +69,23 @@ def table(rows: Iterable[Row], crm: str) -> str:
             tenths(row["writes_per_lead"]),
             *(tenths(row[at]) for at in ("p50_s", "p95_s", "p99_s")),
         )
-        for model, words in MODELS.items()
+        for model in MODELS
         if (row := one(here, model=model))
     ]
     return markdown(head, lines)
 
 
 def short_table(rows: Iterable[Row]) -> str:
-    """For the README: calls, what failed and the 95th percentile, CRM beside CRM."""
+    """For the README: calls, what was lost and the 95th percentile, CRM beside CRM."""
     here = plain(pick(rows, scenario="empty"))
     at = crms({"rows": here})
-    head = ["", *(words for crm in at for words in (f"{CRMS[crm]}: API calls", "failed", "95 % there in"))]
+    head = ["", *(words for crm in at for words in (f"{CRMS[crm]}: API calls", "lost", "95 % there in"))]
     return markdown(
         head,
         [
-            (words, *(cell for crm in at for cell in short_cells(one(here, model=model, crm=crm))))
-            for model, words in MODELS.items()
-            if one(here, model=model)
+            (named(some), *(cell for crm in at for cell in short_cells(one(here, model=model, crm=crm))))
+            for model in MODELS
+            if (some := one(here, model=model))
         ],
     )
 
@@ -98,17 +104,18 @@ def fate(row: Row) -> str:
 def work_table(rows: Iterable[Row], crm: str) -> str:
     """What the CRM had to do: a batch saves calls and locks, not the time of triggers."""
     here = pick(plain(rows), crm=crm)
-    head = ("", "records per call", "waits for a lock", "transactions", "record-seconds", "failures by cause")
+    head = ("", "records per call", "waits for a lock", "timed out", "transactions", "record-seconds", "refused")
     lines = [
         (
-            words,
+            named(row),
             tenths(row["records_per_call"]),
             whole(row.get("lock_waits")),
+            whole(row.get("lock_timeouts")),
             whole(row.get("transactions")),
             whole(row["record_ms"] / 1000) if "record_ms" in row else "",
             causes(row),
         )
-        for model, words in MODELS.items()
+        for model in MODELS
         if (row := one(here, model=model))
     ]
     return markdown(head, lines)
@@ -131,27 +138,35 @@ def sweep_table(rows: Iterable[Row], crm: str) -> str:
     return markdown(head, lines)
 
 
+def why_table(found: Found) -> str:
+    """The handler with one call per event, when one thing is other than above."""
+    head = ("one call per event, and", "webhooks lost", "waits for a lock", "timed out", "s to CRM, p95")
+    lines = [
+        (
+            row["scenario"],
+            percent(row["failed_share"], 1),
+            whole(row.get("lock_waits")),
+            whole(row.get("lock_timeouts")),
+            tenths(row["p95_s"]),
+        )
+        for row in found.get("why", ())
+    ]
+    return markdown(head, lines) if lines else ""
+
+
 def latency_plot(found: Found) -> Plot | None:
     """From webhook to CRM, by the second of the burst in which the webhook came."""
-    panels = {
-        words: [
-            {"model": MODELS[row["model"]], "key": row["model"], "at": at, "p50_s": p50}
-            for row in pick(plain(found["rows"]), crm=crm, scenario="empty")
-            if row["model"] in MODELS and (line := by_second(row))
-            for at, p50 in [line]
-        ]
-        for crm, words in CRMS.items()
-    }
-    panels = {words: lines for words, lines in panels.items() if lines}
+    panels: dict[str, list[dict[str, Any]]] = {}
+    for crm, words in CRMS.items():
+        for row in pick(plain(found["rows"]), crm=crm, scenario="empty"):
+            told = row.get("by_second", ())
+            points = [(at["second"], round(at["p50_s"], 2)) for at in told if at.get("p50_s") is not None]
+            if row["model"] in MODELS and points:
+                line = {"model": named(row), "key": row["model"], "at": [at for at, _ in points]}
+                line |= {"p50_s": [wait for _, wait in points], "lost": [at["second"] for at in told if at["failed"]]}
+                panels.setdefault(words, []).append(line)
     words = "Seconds from the webhook to the CRM over the second of the burst, for each way of writing"
     return Plot("tail-latency", words, {"panels": panels}) if panels else None
-
-
-def by_second(row: Row) -> tuple[list[float], list[float]] | None:
-    """Seconds of the burst, and the median wait of what came in each."""
-    told = row.get("by_second") or []
-    points = [(entry["second"], round(entry["p50_s"], 2)) for entry in told if entry.get("p50_s") is not None]
-    return ([at for at, _ in points], [wait for _, wait in points]) if points else None
 
 
 def window_plot(found: Found) -> Plot | None:
@@ -163,7 +178,7 @@ def window_plot(found: Found) -> Plot | None:
             for row in swept(found["rows"], crm)
         ]
         points = [
-            {"model": MODELS[row["model"]], "key": row["model"], "calls": row["calls"], "p95_s": round(row["p95_s"], 2)}
+            {"model": named(row), "key": row["model"], "calls": row["calls"], "p95_s": round(row["p95_s"], 2)}
             for row in pick(plain(found["rows"]), crm=crm, scenario="empty")
             if row["model"] in MODELS and row["model"] != "fairturn adaptive" and row["p95_s"] is not None
         ]
@@ -178,12 +193,11 @@ def plots(found: Found) -> list[Plot]:
 
 
 def days_table(found: Found) -> str:
-    """Calls per day at three volumes, against a limit."""
+    """Calls per day at three volumes."""
     told = found.get("calls_per_day")
     if not told:
         return ""
-    volumes = [str(n) for n in told["volumes"]]
-    head = ("calls per day", *(f"{int(n):,} leads" for n in volumes))
+    head = ("calls per day", *(f"{volume:,} leads" for volume in told["volumes"]))
     return markdown(
         head, [(MODELS.get(model, model), *(whole(n) for n in calls)) for model, calls in told["rows"].items()]
     )
@@ -204,21 +218,19 @@ def blocks(found: Found) -> dict[str, str]:
 
 
 def section(found: Found) -> str:
-    conditions = found["conditions"]
-    parts = [INTRO.format(leads=conditions["leads"], seconds=f"{conditions['seconds']:g}")]
-    parts += [plot.image() for plot in plots(found)]
+    parts = [INTRO, *(plot.image() for plot in plots(found)), notes(found)]
     for scenario, words in SCENARIOS.items():
         rows = pick(found["rows"], scenario=scenario)
         for crm in crms({"rows": rows}):
-            parts += [f"### {CRMS[crm]}: {words}", table(rows, crm)]
-            if scenario == "empty":
-                parts += [work_table(rows, crm)]
+            parts += [f"### {CRMS[crm]}: {words}", table(rows, crm), work_table(rows, crm)]
     for crm in crms(found):
         if len(swept(found["rows"], crm)) > 1:
             parts += [f"### Every linger, {CRMS[crm]}", sweep_table(found["rows"], crm)]
     if days := days_table(found):
-        parts += ["### Calls in a day", days]
-    return "\n\n".join(part for part in [*parts, notes(found)] if part) + "\n"
+        parts += [f"### Calls in a day, of {found['calls_per_day']['limit']:,} that the org has", DAYS, days]
+    if why := why_table(found):
+        parts += ["### What the losses hang on", why]
+    return "\n\n".join(part for part in parts if part) + "\n"
 
 
 INTRO = """\
@@ -226,7 +238,10 @@ INTRO = """\
 
     python -m bench tail --keep
 
-{leads} leads within {seconds} s, in real time, each with a form, an enrichment and a score, companies by Zipf's law,
-against a simulated Salesforce and a simulated HubSpot with their locks and limits. *Saved* is against one call per
-event. *Once / twice / never*: leads of which the CRM has one record; records beyond one for each person, or versions
-sent again after their answer; leads that it does not have: all from the simulator's evidence. Look-ups are calls."""
+A burst of leads, in real time, into a simulated Salesforce and a simulated HubSpot with their locks and limits. *Saved*
+is against a search and a write per event. *Lost*: webhooks that the CRM never heard of. *Once / twice / never*: leads
+of which the CRM has one record; a second one, or a version sent again after its answer; none. All of it is read from
+the simulator's evidence."""
+
+DAYS = """\
+Leads that come evenly round the clock, which costs a window the most: one every few minutes is alone in its batch."""

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter
 
 from bench.plots import Plot
-from bench.plots.paper import OTHER, OURS, OURS_TOO, THEIRS, THEIRS_TOO, apart, label, sheet
+from bench.plots.paper import OTHER, OURS, OURS_TOO, PLAIN, THEIRS, THEIRS_TOO, apart, label, sheet
 
 COLOURS: Final = {
     "sync": THEIRS,
@@ -39,10 +39,15 @@ def latency(axes: Axes, lines: list[Mapping[str, Any]], *, named: bool) -> None:
     """The lines of the last panel carry the names of all."""
     for line in lines:
         axes.plot(line["at"], line["p50_s"], color=COLOURS[line["key"]])
+        if line["lost"]:
+            none = [0] * len(line["lost"])
+            axes.plot(line["lost"], none, "x", color=COLOURS[line["key"]], markersize=4, clip_on=False)
     if named:
         ends = apart([line["p50_s"][-1] for line in lines], 0.062 * max(max(line["p50_s"]) for line in lines))
         for line, height in zip(lines, ends, strict=True):
             label(axes, line["at"][-1], height, line["model"], COLOURS[line["key"]])
+        if any(line["lost"] for line in lines):
+            label(axes, max(line["at"][-1] for line in lines), 0, "× some lost", PLAIN)
     axes.set_xlabel("second of the burst in which the webhook came")
 
 

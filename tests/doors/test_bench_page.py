@@ -34,7 +34,7 @@ def tail(model: str, crm: str, calls: int, p95: float, more: dict[str, Any]):
         "model": model, "crm": crm, "scenario": "empty", "calls": calls, "saving": 1 - calls / 3000,
         "failed_share": 0.0, "failures": {}, "written_once": 500, "written_twice": 0, "never": 0,
         "writes_per_lead": 2.0, "p50_s": p95 / 2, "p95_s": p95, "p99_s": p95 + 1, "records_per_call": 20.0,
-        "by_second": [{"second": n, "p50_s": p95 / 2 + n % 3} for n in range(60)], **more,
+        "by_second": [{"second": n, "failed": n % 2, "p50_s": p95 / 2 + n % 3} for n in range(60)], **more,
     }  # fmt: skip
 
 
