@@ -6,7 +6,7 @@ FairturnError
 |   +-- BadSignature         401, the same words whether the source is unknown or the proof is wrong
 +-- MappingProblem           an event that cannot be a lead's, whatever the mapping: it is quarantined with the sentence
 +-- Overloaded               503 with Retry-After: the event could not be stored
-+-- StoreError               PostgreSQL said no
++-- StoreError               PostgreSQL, or the Valkey before it, said no
 |   +-- Unstorable           the values themselves are refused: the others can be stored
 |   +-- StoreUnavailable     no connection, restart, out of disk: try again
 |   +-- Contended            deadlock, lock time-out, serialisation: the same transaction may be run again
@@ -14,6 +14,7 @@ FairturnError
 |   +-- SchemaMissing        the database has not been migrated yet
 |   +-- ServerTooOld         PostgreSQL older than 17
 |   +-- DataInUse            another Fairturn runs on the same data directory
+|   +-- UnsafeStore          a Valkey that may lose or evict what it acknowledged: its settings must change
 +-- StaleConfig              the turn saw another config version than the one the decision used: load it, decide again
 +-- StaleLead                a lead was merged into another while we waited for its lock: decide again
 +-- DestinationError         a whole request to a CRM failed before any record was judged
@@ -90,7 +91,7 @@ class Overloaded(FairturnError):
 
 
 class StoreError(FairturnError):
-    """PostgreSQL refused, with its own words."""
+    """A store refused, with its own words."""
 
 
 class Unstorable(StoreError):
@@ -119,6 +120,10 @@ class ServerTooOld(StoreError):
 
 class DataInUse(StoreError):
     """Another Fairturn holds the data directory."""
+
+
+class UnsafeStore(StoreError):
+    """A Valkey whose settings let it lose what it acknowledged; the message says what to set."""
 
 
 class StaleConfig(FairturnError):

@@ -53,6 +53,34 @@ class Journal(Protocol):
         """What became of these events, for those that are routed; of this source alone, where one is named."""
 
 
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Requests that became durable together, before the journal."""
+
+    id: str
+    arrivals: tuple[Arrival, ...] | None  # None: what is there is none of ours
+
+
+class Inbox(Protocol):
+    """Requests that were answered and are not in the journal yet."""
+
+    async def take(self, wait: float) -> Sequence[Entry]:
+        """The oldest, in order of arrival; none after `wait` seconds. They stay, and are taken again, until settled."""
+
+    async def settle(self, entries: Sequence[Entry]) -> None:
+        """They are in the journal, or set aside: they go."""
+
+    async def set_aside(self, entry: Entry, arrival: Arrival | None, problem: str) -> None:
+        """One that the journal cannot hold, kept for a person; None = the entry itself is no entry."""
+
+
+class Sole(Protocol):
+    """Of all processes that want it, one has it; another takes over when that one ends, or hangs."""
+
+    async def held(self) -> bool:
+        """Whether it is ours now; asked before each step."""
+
+
 class Wake(Protocol):
     """A hint that there is work. Losing one costs a poll interval, never an event."""
 

@@ -1,6 +1,5 @@
-"""The journal on PostgreSQL: what ports.Journal promises."""
+"""The journal on PostgreSQL: what it does beyond ports.Journal, which test_journals.py asks of both."""
 
-import asyncio
 import hashlib
 from dataclasses import replace
 from datetime import timedelta
@@ -8,16 +7,11 @@ from datetime import timedelta
 import asyncpg
 import pytest
 
-from fairturn.decide.splitting import Limits, split
 from fairturn.errors import StoreError, StoreUnavailable
 from fairturn.model import Arrival, Item
-from fairturn.ports import Backlog
 from fairturn.stores.postgres.database import Database
 from fairturn.stores.postgres.journal import PostgresJournal
-
-
-def arrival(body: bytes, source: str = "form") -> Arrival:
-    return split(source, "batch", "application/json", body, Limits())
+from tests.contract.journals import arrival
 
 
 @pytest.fixture
@@ -38,13 +32,6 @@ async def sql(database: str):
     await connection.close()
 
 
-async def test_serials_follow_the_order_of_arrival(journal, sql):
-    group = [arrival(b'[{"n":0},{"n":1},{"n":2}]'), arrival(b'{"n":3}'), arrival(b'[{"n":4},{"n":5}]')]
-    await journal.append(group)
-    ids = [row["id"] for row in await sql.fetch("select id from event order by serial")]
-    assert ids == [item.id for one in group for item in one.items]
-
-
 async def test_what_was_kept_elsewhere_came_when_it_came(journal, sql):
     """Of a request that comes again the first time stands; a clock ahead of PostgreSQL's is not believed."""
     past = await sql.fetchval("select now() - interval '10 minutes'")
@@ -55,28 +42,6 @@ async def test_what_was_kept_elsewhere_came_when_it_came(journal, sql):
     assert [row["received_at"] - past for row in rows[:2]] == [timedelta(0), timedelta(microseconds=1)]
     assert rows[1]["received_at"] < rows[2]["received_at"] <= rows[3]["received_at"]
     assert not any(row["ahead"] for row in rows)
-
-
-async def test_the_same_delivery_is_the_same_row(journal, sql):
-    one = arrival(b'{"email":"a@x.test"}')
-    await journal.append([one, one])
-    await journal.append([one])
-    assert await sql.fetchval("select count(*) from delivery") == 1
-    assert await sql.fetchval("select count(*) from event") == 1
-
-
-async def test_case_49_an_array_sent_again_with_one_new_element_adds_only_that(journal, sql):
-    await journal.append([arrival(b'[{"n":1},{"n":2}]')])
-    await journal.append([arrival(b'[{"n":0},{"n":1},{"n":2}]')])
-    assert await sql.fetchval("select count(*) from event") == 3
-
-
-async def test_concurrent_appends_of_the_same_events_in_opposite_orders(journal, sql):
-    """Case 56: one row each, no deadlock, nobody fails."""
-    some = [arrival(b'{"n":%d}' % number) for number in range(40)]
-    for _ in range(5):
-        await asyncio.gather(*(journal.append(some if turn % 2 else some[::-1]) for turn in range(8)))
-    assert await sql.fetchval("select count(*) from event") == 40
 
 
 async def test_one_hint_per_commit_and_none_for_what_was_there(journal, sql):
@@ -96,14 +61,6 @@ async def test_quarantined_items_never_reach_route(journal, sql):
     (bad,) = await journal.quarantined(10)
     assert (bad.item, bad.source, bad.problem) == (1, "form", "It is a number, not an object")
     assert await journal.quarantined(10, bad.serial) == []
-
-
-async def test_backlog_counts_what_is_pending_up_to_the_limit(journal, sql):
-    assert await journal.backlog(10) == Backlog(0, None)
-    await journal.append([arrival(b'{"n":%d}' % number) for number in range(7)])
-    assert (await journal.backlog(100)).unrouted == 7
-    assert (await journal.backlog(5)).unrouted == 5
-    assert (await journal.backlog(5)).oldest_at == await sql.fetchval("select min(received_at) from event")
 
 
 async def make_lead(sql: asyncpg.Connection, event: bytes, merged_into: int | None = None) -> int:

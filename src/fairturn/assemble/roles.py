@@ -89,11 +89,25 @@ async def intake(
         lane = SyncLane(station, journal, listener.bell("fairturn_change"))
         news = listener.bell("fairturn_config")
         await stack.enter_async_context(listener)
-        accept = await stack.enter_async_context(Accept(journal, bounds(settings), free_disk=free_disk(settings, env)))
+        accept = await _accept(stack, journal, settings, env)
         door = build(settings, source_secrets(settings, env), accept, lane.owners)
         watching = asyncio.create_task(_keep_up(door, database, version.id, news, env))
         stack.callback(watching.cancel)
         await _until_stopped(http_server(door), listen(host, port), stop, up)
+
+
+async def _accept(
+    stack: AsyncExitStack, journal: PostgresJournal, settings: Settings, env: Mapping[str, str]
+) -> Accept:
+    """Callers who wait for an owner need PostgreSQL; the others may have Valkey before it."""
+    limits, disk = bounds(settings), free_disk(settings, env)
+    accept = await stack.enter_async_context(Accept(journal, limits, free_disk=disk))
+    if settings.journal == "postgresql":
+        return accept
+    from fairturn.assemble import front  # noqa: PLC0415  its client takes 0.3 s to import: for those who use it
+
+    first = await front.journal(stack, settings, env, journal)
+    return await stack.enter_async_context(Accept(first, limits, free_disk=disk, apart={"sync": accept}))
 
 
 def http_server(app: ASGIApp) -> Server:
@@ -187,5 +201,10 @@ async def _stations(
     apart = await stack.enter_async_context(Database(dsn, size=4))
     again = RouteStation(PostgresRouter(apart, actor="fairturn"), await plans(apart, env))
     stations += await deliveries(stack, apart, settings, env, listener, again)
+    if settings.valkey_url is not None:  # whatever the journal is now: what came before must not be left there
+        from fairturn.assemble import front  # noqa: PLC0415  as above
+
+        drain = front.drain(stack, settings, env, dsn, PostgresJournal(database))
+        stations.append(("drain", drain, drain.run))
     sweep = Sweep(PostgresBroom(database), settings.retention)
     return [*stations, ("sweep", sweep, sweep.run)]

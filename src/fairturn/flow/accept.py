@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Self
@@ -17,7 +17,7 @@ from typing import Self
 import structlog
 
 from fairturn.errors import Contended, FairturnError, Overloaded, StoreError, StoreUnavailable
-from fairturn.model import Arrival
+from fairturn.model import Arrival, Lane
 from fairturn.ports import Journal
 
 log = structlog.get_logger(__name__)
@@ -50,13 +50,20 @@ class Waiting:
 class Accept:
     """`async with Accept(journal) as accept: await accept.put(arrival)`.
 
-    `free_disk` gives the MiB left where the journal lives; None where that is not our machine.
+    `free_disk` gives the MiB left where the journal lives; None where that is not our machine. `apart`: lanes that are
+    stored elsewhere, by a station of their own, so that none waits for the other's store.
     """
 
     def __init__(
-        self, journal: Journal, bounds: Bounds | None = None, *, free_disk: Callable[[], int] | None = None
+        self,
+        journal: Journal,
+        bounds: Bounds | None = None,
+        *,
+        free_disk: Callable[[], int] | None = None,
+        apart: Mapping[Lane, Accept] | None = None,
     ) -> None:
         self.journal = journal
+        self._apart = apart or {}
         self._bounds = bounds or Bounds()
         self._free_disk = free_disk
         self._queue: deque[Waiting] = deque()
@@ -90,9 +97,11 @@ class Accept:
         """Returns when the arrival is durable. Raises Overloaded when it is not, or may not be."""
         if not arrival.items:
             return
-        await self._enter(arrival)
+        await self.enter(arrival)
 
-    def _enter(self, arrival: Arrival) -> asyncio.Future[None]:
+    def enter(self, arrival: Arrival) -> asyncio.Future[None]:
+        if arrival.lane in self._apart:
+            return self._apart[arrival.lane].enter(arrival)
         bounds = self._bounds
         if self._refusal is not None:
             raise Overloaded(str(self._refusal), self._refusal.retry_after)
@@ -161,6 +170,9 @@ class Accept:
         except StoreUnavailable as error:
             log.warning("accept.unavailable", requests=len(group), error=type(error.__cause__ or error).__name__)
             answer(group, Overloaded("The database is not available."))
+        except Overloaded as error:  # the store is full: smaller groups would not fit either
+            log.warning("accept.full", requests=len(group), error=str(error))
+            answer(group, error)
         except Exception as error:
             if len(group) > 1:
                 half = len(group) // 2

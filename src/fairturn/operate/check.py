@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from fairturn.errors import Fault
-from fairturn.operate import check_destinations, check_people, check_rules, check_sources
+from fairturn.operate import check_destinations, check_journal, check_people, check_rules, check_sources
 from fairturn.operate.loaded import Loaded
 from fairturn.operate.secrets import judge_references
 
@@ -22,6 +22,7 @@ def judge(loaded: Loaded, formats: Collection[str] = ()) -> tuple[Fault, ...]:
         *check_sources.judge(loaded, formats),
         *check_rules.judge(loaded),
         *check_destinations.judge(loaded),
+        *check_journal.judge(loaded),
     ]
     return tuple(sorted(found, key=lambda fault: (fault.line or 0, fault.key or "")))
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from fairturn.config import Hmac, SharedSecret
 from fairturn.errors import ConfigError, Fault
+from fairturn.operate import check_journal
 from fairturn.operate.loaded import Loaded
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -83,9 +84,9 @@ def references(loaded: Loaded) -> Iterator[tuple[str, str]]:
             ref = getattr(destination, field)
             if ref is not None:
                 yield f"destinations.{name}.{field}", ref
-    url = settings.database_url
-    if url is not None and url.startswith(("env:", "file:")):
-        yield "database_url", url
+    for key, url in (("database_url", settings.database_url), ("valkey_url", settings.valkey_url)):
+        if url is not None and url.startswith(("env:", "file:")):
+            yield key, url
 
 
 def judge_references(loaded: Loaded) -> Iterator[Fault]:
@@ -117,6 +118,8 @@ def judge_secrets(loaded: Loaded, env: Mapping[str, str]) -> Iterator[Fault]:
 
 
 def _fit(loaded: Loaded, key: str, value: str) -> Iterator[Fault]:
+    if key == "valkey_url" and (problem := check_journal.problem_of(value)):
+        yield loaded.fault(key, f"what it names: {problem}", check_journal.FORM)
     parts = key.split(".")
     verify = loaded.settings.sources[parts[1]].verify if parts[0] == "sources" else None
     if isinstance(verify, Hmac) and verify.key == "base64":

@@ -24,9 +24,9 @@ ALIASES = {
     "dedupe_key": "dedupe", "instance_url": "url", "domain": "url", "org_id": "org", "fallback_pool": "fallback",
     "salesforce_id": "ids", "crm_id": "ids", "user_id": "ids", "rep": "reps", "pool": "pools", "rule": "rules",
     "source": "sources", "destination": "destinations", "organization": "organisation", "org": "organisation",
-    "batch_window": "window", "batch_size": "max_records", "timeout": "request_timeout",
+    "redis_url": "valkey_url", "batch_window": "window", "batch_size": "max_records", "timeout": "request_timeout",
 }  # fmt: skip
-SECRET = {"secrets", "client_id", "client_secret", "database_url"}
+SECRET = {"secrets", "client_id", "client_secret", "database_url", "valkey_url"}
 ROOMS = (  # where a setting may belong that stands elsewhere
     *(("organisation",), ("server",), ("routing",), ("retention",)),
     *(("sources", "*"), ("reps", "*"), ("pools", "*"), ("destinations", "*"), ("rules", "*")),

@@ -1,0 +1,61 @@
+"""The Valkey before PostgreSQL, for those who have one: the journal of the door, and the station that empties it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+
+from fairturn.config import Settings
+from fairturn.flow.drain import Drain
+from fairturn.operate.secrets import secret
+from fairturn.ports import Journal
+from fairturn.stores.postgres.sole import Sole
+from fairturn.stores.valkey.entries import Stream, ValkeyInbox
+from fairturn.stores.valkey.journal import ValkeyJournal
+from fairturn.stores.valkey.link import Link
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """What is in a stream."""
+
+    entries: int  # of requests that were stored together
+    aside: int  # that PostgreSQL could not hold, for a person
+
+
+def url_of(settings: Settings, env: Mapping[str, str]) -> str:
+    """Raises ConfigError for a secret that is missing."""
+    url = settings.valkey_url or ""
+    return secret(url, env) if url.startswith(("env:", "file:")) else url
+
+
+async def journal(stack: AsyncExitStack, settings: Settings, env: Mapping[str, str], behind: Journal) -> ValkeyJournal:
+    """Raises UnsafeStore, StoreError, StoreUnavailable: it could not keep an event now."""
+    url = url_of(settings, env)
+    links = (Link(url), Link(url))
+    for link in links:
+        stack.push_async_callback(link.close)
+    made = ValkeyJournal(*links, Stream(settings.valkey_stream), behind)
+    await made.open()
+    return made
+
+
+def drain(stack: AsyncExitStack, settings: Settings, env: Mapping[str, str], dsn: str, into: Journal) -> Drain:
+    """Starts where Valkey is away: it will come."""
+    link = Link(url_of(settings, env))
+    stack.push_async_callback(link.close)
+    sole = Sole(dsn, f"drain {settings.valkey_stream}", settings.server.takeover)
+    stack.push_async_callback(sole.close)
+    inbox = ValkeyInbox(link, Stream(settings.valkey_stream), max_body=settings.server.max_body)
+    return Drain(inbox, into, sole)
+
+
+async def waiting(settings: Settings, env: Mapping[str, str]) -> Waiting:
+    """Raises ConfigError, StoreError, StoreUnavailable."""
+    stream = Stream(settings.valkey_stream)
+    link = Link(url_of(settings, env))
+    try:
+        return Waiting(*await link.call(("XLEN", stream.key), ("XLEN", stream.aside)))
+    finally:
+        await link.close()
