@@ -16,6 +16,7 @@ import uvicorn
 from fairturn.config import Settings
 from fairturn.flow.accept import Accept, Bounds
 from fairturn.intake.app import Door, Owners, build
+from fairturn.intake.express import Express
 from fairturn.stores.postgres.database import Database
 from fairturn.stores.postgres.journal import PostgresJournal
 
@@ -78,7 +79,9 @@ async def running(
         door = build(settings, secrets, accept, owners, clock)
         with socket.create_server(("127.0.0.1", 0)) as listening:
             port = listening.getsockname()[1]
-            config = uvicorn.Config(door, access_log=False, log_level="warning", lifespan="off", http="httptools")
+            config = uvicorn.Config(
+                door, access_log=False, log_level="warning", lifespan="off", proxy_headers=False, http=Express
+            )
             http = Server(config)
             task = asyncio.create_task(http.serve([listening]))
             connection = await asyncpg.connect(dsn)

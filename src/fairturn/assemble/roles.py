@@ -25,7 +25,7 @@ from fairturn.flow.engine import Engine, Station
 from fairturn.flow.station import RouteStation, SyncLane
 from fairturn.flow.sweep import Sweep
 from fairturn.intake.app import Door, build
-from fairturn.intake.protocol import Protocol
+from fairturn.intake.express import Express
 from fairturn.intake.wire import ASGIApp
 from fairturn.operate.secrets import secret
 from fairturn.ports import Wake
@@ -124,7 +124,7 @@ def http_server(app: ASGIApp) -> Server:
             timeout_keep_alive=75,
             timeout_graceful_shutdown=GRACE,
             backlog=BACKLOG,
-            http=Protocol,
+            http=Express,
         )
     )
 

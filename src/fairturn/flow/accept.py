@@ -40,11 +40,15 @@ class Bounds:
     min_disk: int = 256  # MiB
 
 
+Told = Callable[[Overloaded | None], None]  # once: None = durable
+
+
 @dataclass(slots=True)
 class Waiting:
     arrival: Arrival
     size: int  # bytes that it holds in memory, roughly
-    durable: asyncio.Future[None]
+    tell: Told
+    told: bool = False
 
 
 class Accept:
@@ -97,11 +101,26 @@ class Accept:
         """Returns when the arrival is durable. Raises Overloaded when it is not, or may not be."""
         if not arrival.items:
             return
-        await self.enter(arrival)
+        durable = asyncio.get_running_loop().create_future()
 
-    def enter(self, arrival: Arrival) -> asyncio.Future[None]:
+        def tell(error: Overloaded | None) -> None:
+            if durable.done():  # the caller hung up
+                return
+            if error is None:
+                durable.set_result(None)
+            else:
+                durable.set_exception(error)
+
+        self.enter(arrival, tell)
+        await durable
+
+    def enter(self, arrival: Arrival, tell: Told) -> None:
+        """`tell` is called once the arrival, which holds an event, is durable, or with the reason why it is not: no
+        task and no future for a request. It must not raise. Raises Overloaded where it is not let in.
+        """
         if arrival.lane in self._apart:
-            return self._apart[arrival.lane].enter(arrival)
+            self._apart[arrival.lane].enter(arrival, tell)
+            return
         bounds = self._bounds
         if self._refusal is not None:
             raise Overloaded(str(self._refusal), self._refusal.retry_after)
@@ -112,12 +131,10 @@ class Accept:
         size = weight(arrival)
         if self._queue and (self._bytes + size > bounds.queue_bytes or len(self._queue) >= bounds.queue_requests):
             raise Overloaded("More arrives than the database stores.", 2)
-        waiting = Waiting(arrival, size, asyncio.get_running_loop().create_future())
-        self._queue.append(waiting)
+        self._queue.append(Waiting(arrival, size, tell))
         self._bytes += size
         if self._committer is None:
             self._committer = asyncio.create_task(self._drain(), name="accept: commit")
-        return waiting.durable
 
     async def _drain(self) -> None:
         try:
@@ -227,9 +244,9 @@ def weight(arrival: Arrival) -> int:
 
 def answer(group: Sequence[Waiting], error: Overloaded | None) -> None:
     for waiting in group:
-        if waiting.durable.done():  # the caller hung up, or was told that it takes too long
-            continue
-        if error is None:
-            waiting.durable.set_result(None)
-        else:
-            waiting.durable.set_exception(Overloaded(str(error), error.retry_after))
+        if not waiting.told:  # that it takes too long
+            waiting.told = True
+            try:
+                waiting.tell(error if error is None else Overloaded(str(error), error.retry_after))
+            except Exception:  # one who cannot be told keeps it from nobody else
+                log.exception("accept.told", source=waiting.arrival.source)

@@ -22,7 +22,20 @@ from fairturn.errors import BadSignature, ConfigError, FairturnError, Fault, Ove
 from fairturn.flow.accept import Accept
 from fairturn.intake import answers
 from fairturn.intake.health import ALIVE, Readiness
-from fairturn.intake.wire import ASGIApp, Bodies, Gone, Receive, Reply, Scope, Send, overload, refusal, reply, respond
+from fairturn.intake.wire import (
+    ASGIApp,
+    Bodies,
+    Gone,
+    Header,
+    Receive,
+    Reply,
+    Scope,
+    Send,
+    overload,
+    refusal,
+    reply,
+    respond,
+)
 from fairturn.model import Arrival, Assigned
 
 log = structlog.get_logger(__name__)
@@ -85,6 +98,20 @@ def limits_of(settings: Settings) -> Limits:
     return Limits(body=server.max_body, depth=server.max_depth, items=server.max_items)
 
 
+class Way:
+    """A batch source's own address: its plain POST requests need no task of their own (intake/express.py)."""
+
+    __slots__ = ("_door", "_endpoint", "most")
+
+    def __init__(self, door: Door, endpoint: Endpoint, most: int) -> None:
+        self._door = door
+        self._endpoint = endpoint
+        self.most = most
+
+    def take(self, headers: Sequence[Header], body: bytes, tell: Callable[[Reply], None]) -> None:
+        self._door.take(self._endpoint, Request("POST", "", dict(headers), b"", body), tell)
+
+
 class Door:
     """The ASGI application. `load` puts other settings in force between two requests."""
 
@@ -108,12 +135,40 @@ class Door:
         self._settings = Settings()
         self._limits = Limits()
         self._endpoints: Mapping[str, Endpoint] = {}
+        self._ways: Mapping[bytes, Way] = {}
 
     def load(self, settings: Settings, secrets: Mapping[str, tuple[bytes, ...]]) -> None:
         """Raises ConfigError; the settings before stay in force then."""
         self._endpoints = endpoints(settings, secrets)
         self._settings = settings
         self._limits = limits_of(settings)
+        self._ways = {
+            f"/in/{endpoint.id}".encode(): Way(self, endpoint, self._limits.body)
+            for endpoint in self._endpoints.values()
+            if endpoint.source.lane == "batch" and not endpoint.signs_url
+        }
+
+    def way(self, target: bytes) -> Way | None:
+        return self._ways.get(target)
+
+    def take(self, endpoint: Endpoint, request: Request, tell: Callable[[Reply], None]) -> None:
+        """What `_post` does, without waiting: `tell` is called once with the answer."""
+        try:
+            endpoint.verify(request, self._clock())
+            arrival = self._arrival(endpoint, request)
+            if arrival.items:
+                self._accept.enter(
+                    arrival, lambda error: tell(answers.accepted(arrival) if error is None else overload(error))
+                )
+            else:
+                tell(answers.accepted(arrival))
+        except RefusedRequest as error:
+            tell(refusal(error))
+        except Overloaded as error:
+            tell(overload(error))
+        except Exception:
+            log.exception("intake.failed", path=f"/in/{endpoint.id}")
+            tell(BROKEN)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -165,17 +220,20 @@ class Door:
         return PROBE if method == "HEAD" else NOT_POST
 
     async def _post(self, name: str, scope: Scope, receive: Receive) -> Reply:
-        limits = self._limits
         endpoint, request = await self._verified(name, scope, receive)
-        if (coding := request.headers.get(b"content-encoding", b"identity")) not in {b"identity", b""}:
-            shown = coding[:40].decode("ascii", "replace")
-            raise RefusedRequest(415, f"Content-Encoding {shown!r} is not taken here. Send the body as it is.")
-        content_type = request.headers.get(b"content-type", b"")[:200].decode("latin-1")
-        arrival = split(name, endpoint.source.lane, content_type, request.body, limits, endpoint.dedupe)
+        arrival = self._arrival(endpoint, request)
         await self._accept.put(arrival)
         if endpoint.source.lane == "sync" and self._owners is not None and arrival.items:
             return await self._owned(self._owners, arrival, endpoint.source.deadline)
         return answers.accepted(arrival)
+
+    def _arrival(self, endpoint: Endpoint, request: Request) -> Arrival:
+        if (coding := request.headers.get(b"content-encoding", b"identity")) not in {b"identity", b""}:
+            shown = coding[:40].decode("ascii", "replace")
+            raise RefusedRequest(415, f"Content-Encoding {shown!r} is not taken here. Send the body as it is.")
+        content_type = request.headers.get(b"content-type", b"")[:200].decode("latin-1")
+        source = endpoint.source
+        return split(endpoint.id, source.lane, content_type, request.body, self._limits, endpoint.dedupe)
 
     async def _verified(self, name: str, scope: Scope, receive: Receive) -> tuple[Endpoint, Request]:
         headers = dict(scope["headers"])

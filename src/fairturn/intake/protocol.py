@@ -37,6 +37,11 @@ class Joined:
         if parts and not self._transport.is_closing():
             self._transport.write(b"".join(parts))
 
+    def send(self, data: bytes) -> None:
+        """The whole of an answer, at once."""
+        self._parts.append(data)
+        self.flush()
+
     def close(self) -> None:
         self.flush()
         self._transport.close()
@@ -51,7 +56,8 @@ class Protocol(HttpToolsProtocol):
     _late: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # so is theirs
-        super().connection_made(cast("asyncio.Transport", Joined(transport, self.loop)))
+        self._joined = Joined(transport, self.loop)
+        super().connection_made(cast("asyncio.Transport", self._joined))
         self._late = self.loop.call_later(HEADERS, self._close)
 
     def data_received(self, data: bytes) -> None:
