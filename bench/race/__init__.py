@@ -11,20 +11,22 @@ from itertools import groupby
 from typing import Any
 
 import asyncpg
+import uvloop
 
 from bench import machine, valkey
 from bench.house import House, house
-from bench.race import figures
+from bench.race import direct, figures
 from bench.race.cells import ROUTERS, Cell, cells
 from bench.race.designs import DESIGNS, QUEUED, SCHEMA
 from bench.race.entrants import Baseline, Entrant, Load
 from bench.race.figures import Row
 from bench.race.ours import Fairturn
+from fairturn.stores.postgres.database import Database
 from fairturn.stores.postgres.server.postmaster import DATABASE
 
 HELP = "fairness and speed of routers when many leads come at once"
 SHORT: Sequence[str] = ("--requests", "100,1000", "--concurrency", "20,100", "--scenarios", "equal", "--rounds", "1")
-SCENARIOS = ("equal", "weights", "members", "pool_of_10")
+SCENARIOS = ("direct", "equal", "weights", "members", "pool_of_10")
 HIDING = ("naive", "skip_locked", "for_update")  # designs whose fault a small pool hides
 BURST = 3.0  # seconds at least in which members come and go
 
@@ -35,6 +37,8 @@ def options(ask: argparse.ArgumentParser) -> None:
     ask.add_argument("--rounds", type=int, default=3, help="of each router, taking turns; medians count (3)")
     ask.add_argument("--routers", type=names(ROUTERS), default=list(ROUTERS), help=", ".join(ROUTERS))
     ask.add_argument("--scenarios", type=names(SCENARIOS), default=list(SCENARIOS), help=", ".join(SCENARIOS))
+    ask.add_argument("--direct", action="store_true", help="the database alone, without HTTP: no other scenario")
+    ask.add_argument("--leads", type=int, default=10_000, help="of the database alone (10,000)")
     ask.add_argument("--pool", type=int, help="connections of a baseline (as many as requests at once)")
 
 
@@ -53,7 +57,9 @@ def names(known: Sequence[str]) -> Any:
 
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
-    return asyncio.run(measure(args))
+    if args.direct:
+        args.scenarios, args.routers = ["direct"], []
+    return uvloop.run(measure(args))
 
 
 async def measure(args: argparse.Namespace) -> dict[str, Any]:
@@ -63,6 +69,7 @@ async def measure(args: argparse.Namespace) -> dict[str, Any]:
     rounds: list[Row] = []
     audits: dict[str, Any] = {}
     async with house() as home:
+        rounds += await alone(home, args.leads, args.rounds) if "direct" in args.scenarios else []
         field = await Field.open(home, args.routers)
         try:
             for scenario, group in groupby(plan, key=lambda cell: cell.scenario):
@@ -81,6 +88,28 @@ async def measure(args: argparse.Namespace) -> dict[str, Any]:
         "ratios": figures.ratios(rounds),
         "audit": audits,
     }
+
+
+async def alone(home: House, leads: int, rounds: int) -> list[Row]:
+    """The database without HTTP, in turns."""
+    dsns = {}
+    admin = await asyncpg.connect(home.server.dsn_of("postgres"))
+    try:
+        for side, template in (("article", "template1"), ("ours", DATABASE)):
+            await admin.execute(f'create database "direct_{side}" template "{template}"')
+            dsns[side] = home.server.dsn_of(f"direct_{side}")
+    finally:
+        await admin.close()
+    article = await asyncpg.connect(dsns["article"])
+    await article.execute(SCHEMA)
+    await article.close()
+    async with Database(dsns["ours"], size=4) as database:
+        sides = await direct.sides(dsns, database, home.place / "direct.toml", home.server.pid)
+        return [
+            figures.of_run(side.name, await side.race(leads))
+            for number in range(rounds)
+            for side in (sides if number % 2 else reversed(sides))
+        ]
 
 
 class Field:

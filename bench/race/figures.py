@@ -4,7 +4,8 @@ Speed is the median of the rounds; who got what is that of one round, the middle
 spread, with the worst of all rounds beside it.
 
 requests, concurrency   sent, and connections that each wait for an answer before they send again
-scenario                equal | weights | members (some come and go meanwhile) | pool_of_10 (a baseline's connections)
+scenario                equal | weights | members (some come and go meanwhile) | pool_of_10 (a baseline's connections) |
+                        direct (direct.py)
 assigned, unassigned    leads with a rep, leads that nobody has
 counts                  leads per rep; spread: of the rep with most, less those of the rep with fewest
 repeats                 leads that a rep got within one rotation of a turn of theirs (their weight, in W leads running)
@@ -83,24 +84,32 @@ def middle(runs: Sequence[Row]) -> Row:
     }
 
 
-def ratios(rounds: Sequence[Row]) -> Row | None:
-    """Fairturn against skip_locked in the largest equal cell: the median of what each round had. None without both."""
-    mine = [row for row in rounds if row["scenario"] == "equal"]
-    if not mine:
+RATIOS = ("per_second", "assigned_per_second", "mean_ms", "p99_ms", "cpu_s_per_1000")
+
+
+def ratios(rounds: Sequence[Row]) -> dict[str, Row]:
+    """Fairturn against skip_locked, the median of what each round had: of the database alone (`direct`), and of both
+    lanes in the largest cell of equal weights. `per_second` counts the requests that were answered, whatever the answer
+    said; a lead without a rep is answered soonest.
+    """
+    found = {"direct": _against([row for row in rounds if row["scenario"] == "direct"], "fairturn")}
+    equal = [row for row in rounds if row["scenario"] == "equal"]
+    largest = max(((row["requests"], row["concurrency"]) for row in equal), default=None)
+    cell = [row for row in equal if (row["requests"], row["concurrency"]) == largest]
+    found |= {router: _against(cell, router) for router in ("fairturn", "fairturn_batch")}
+    return {name: ratio for name, ratio in found.items() if ratio is not None}
+
+
+def _against(rows: Sequence[Row], router: str) -> Row | None:
+    ours, theirs = ([row for row in rows if row["router"] == name] for name in (router, "skip_locked"))
+    if not ours or not theirs:
         return None
-    requests, concurrency = max((row["requests"], row["concurrency"]) for row in mine)
-    by = {
-        router: [r for r in mine if (r["router"], r["requests"], r["concurrency"]) == (router, requests, concurrency)]
-        for router in ("skip_locked", "fairturn", "fairturn_batch")
+    pairs = list(zip(ours, theirs, strict=True))
+    return {
+        "requests": ours[0]["requests"],
+        "concurrency": theirs[0]["concurrency"],
+        **{name: median(mine[name] / other[name] for mine, other in pairs) for name in RATIOS},
     }
-    if not by["skip_locked"] or not (by["fairturn"] or by["fairturn_batch"]):
-        return None
-    found: Row = {"requests": requests, "concurrency": concurrency}
-    for router in ("fairturn", "fairturn_batch"):
-        pairs = list(zip(by[router], by["skip_locked"], strict=False))
-        for name in ("per_second", "p99_ms", "cpu_s_per_1000") if pairs else ():
-            found[f"{router}_{name}"] = median(ours[name] / theirs[name] for ours, theirs in pairs)
-    return found
 
 
 HEAD = (
@@ -120,6 +129,7 @@ HEAD = (
     *("per second", "CPU ms / 1,000"),
 )
 TITLES: Mapping[str, str] = {
+    "direct": "The database alone, without HTTP",
     "equal": "Ten reps of equal weight",
     "weights": "Weights 3, 2 and eight times 1",
     "members": "Two of ten reps leave and come back while leads come in",
@@ -155,16 +165,15 @@ def line(row: Row) -> tuple[str, ...]:
 
 def words(found: Row) -> list[str]:
     said = []
-    ratio = found["ratios"]
-    if ratio is not None:
-        where = f"{ratio['requests']:,} requests, {ratio['concurrency']} at once"
-        for router in ("fairturn", "fairturn_batch"):
-            if f"{router}_per_second" in ratio:
-                speed, p99, cpu = (ratio[f"{router}_{name}"] for name in ("per_second", "p99_ms", "cpu_s_per_1000"))
-                said.append(
-                    f"{where}: {router} does {speed:.2f} times the requests a second of skip_locked, with {p99:.2f} of "
-                    f"its p99 and {cpu:.2f} of its processor time."
-                )
+    for name, ratio in found["ratios"].items():
+        who = "the turn of fairturn" if name == "direct" else name
+        where = "in the database alone" if name == "direct" else "over HTTP"
+        said.append(
+            f"{ratio['requests']:,} leads {where}, skip_locked {ratio['concurrency']} at once: {who} does "
+            f"{ratio['per_second']:.2f} times its requests and {ratio['assigned_per_second']:.2f} times its assigned "
+            f"leads a second, with {ratio['p99_ms']:.2f} of its p99 and {ratio['cpu_s_per_1000']:.2f} of its processor "
+            "time."
+        )
     for name, audit in found["audit"].items():
         said.append(
             f"The audit of all {audit['assignments']:,} turns of {name} holds; furthest from a fair share: "

@@ -39,6 +39,12 @@ pool = "everyone"
 """
 
 
+def settings(url: str, lane: str, weights: Mapping[str, int]) -> str:
+    reps = "".join(f'[reps.{rep}]\nname = "{rep}"\n' for rep in weights)
+    members = ", ".join(f"{rep} = {weight}" for rep, weight in weights.items())
+    return TEXT.format(url=url, source=SOURCE, lane=lane, reps=reps, members=members)
+
+
 class Fairturn:
     def __init__(self, name: str, house: House, load: Load, connection: asyncpg.Connection) -> None:
         self.name = name
@@ -50,10 +56,7 @@ class Fairturn:
         self._warm = False
 
     def start(self, url: str, weights: Mapping[str, int]) -> None:
-        reps = "".join(f'[reps.{rep}]\nname = "{rep}"\n' for rep in weights)
-        members = ", ".join(f"{rep} = {weight}" for rep, weight in weights.items())
-        lane = "batch" if self._queued else "sync"
-        self._house.config.write_text(TEXT.format(url=url, source=SOURCE, lane=lane, reps=reps, members=members))
+        self._house.config.write_text(settings(url, "batch" if self._queued else "sync", weights))
         self._port = self._house.start("intake")
         if self._queued:
             self._house.start("worker")
@@ -119,7 +122,7 @@ class Fairturn:
 
 UNDONE = "select exists (select from rotation where balance <> 0)"
 TURNS = """
-select a.rep_id, a.kind, s.members from assignment a left join share_set s on s.hash = a.share_hash
+select a.rep_id, a.kind, s.members::text as members from assignment a left join share_set s on s.hash = a.share_hash
 where a.seq > $1 order by a.seq
 """
 EVENTS = """
