@@ -4,24 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 
 from fairturn.config import Settings
 from fairturn.flow.drain import Drain
 from fairturn.operate.secrets import secret
-from fairturn.ports import Journal
+from fairturn.ports import Backlog, Journal
 from fairturn.stores.postgres.sole import Sole
 from fairturn.stores.valkey.entries import Stream, ValkeyInbox
 from fairturn.stores.valkey.journal import ValkeyJournal
+from fairturn.stores.valkey.journal import waiting as in_stream
 from fairturn.stores.valkey.link import Link
-
-
-@dataclass(frozen=True, slots=True)
-class Waiting:
-    """What is in a stream."""
-
-    entries: int  # of requests that were stored together
-    aside: int  # that PostgreSQL could not hold, for a person
 
 
 def url_of(settings: Settings, env: Mapping[str, str]) -> str:
@@ -51,11 +43,13 @@ def drain(stack: AsyncExitStack, settings: Settings, env: Mapping[str, str], dsn
     return Drain(inbox, into, sole)
 
 
-async def waiting(settings: Settings, env: Mapping[str, str]) -> Waiting:
-    """Raises ConfigError, StoreError, StoreUnavailable."""
+async def waiting(settings: Settings, env: Mapping[str, str]) -> tuple[Backlog, int]:
+    """What is in the stream, and how many entries PostgreSQL could not hold. Raises ConfigError, StoreError."""
     stream = Stream(settings.valkey_stream)
     link = Link(url_of(settings, env))
     try:
-        return Waiting(*await link.call(("XLEN", stream.key), ("XLEN", stream.aside)))
+        found, _ = await in_stream(link, stream)
+        (aside,) = await link.call(("XLEN", stream.aside))
     finally:
         await link.close()
+    return found, int(aside)

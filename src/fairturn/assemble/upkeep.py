@@ -3,14 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 
-from fairturn.assemble.database import find, reached
-from fairturn.errors import NotAllowed, StoreUnavailable
+from fairturn.assemble.database import Found, Place, find, reached
+from fairturn.errors import FairturnError, NotAllowed, StoreUnavailable
+from fairturn.operate.secrets import beside
 from fairturn.stores.postgres import embedded
 from fairturn.stores.postgres import migrate as migrations
 from fairturn.stores.postgres.database import Database
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """The Valkey before PostgreSQL."""
+
+    events: int | None = None  # that PostgreSQL does not have yet; None: it does not say
+    oldest_at: datetime | None = None
+    aside: int = 0  # entries that PostgreSQL could not hold
+    problem: str | None = None  # why it does not say
+
+    def as_json(self) -> dict[str, object]:
+        return {"waiting": self.events, "oldest_at": self.oldest_at, "aside": self.aside, "problem": self.problem}
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +39,7 @@ class DatabaseStatus:
     pending: tuple[int, ...] = ()
     refused: str | None = None
     size: int | None = None  # bytes
+    before: Before | None = None  # what the Valkey before it holds, where there is one
 
     def as_json(self) -> dict[str, object]:
         return {
@@ -36,16 +52,40 @@ class DatabaseStatus:
             "pending": list(self.pending),
             "refused": self.refused,
             "bytes": self.size,
+            "valkey": self.before.as_json() if self.before else None,
         }
 
 
 async def status(config: Path | None, env: Mapping[str, str]) -> DatabaseStatus:
     """Raises StoreUnavailable when a database that is not ours does not answer."""
-    place = find(config, env).place
+    found = find(config, env)
+    before = await _before(found, env)
+    try:
+        return replace(await _status(found.place), before=before)
+    except StoreUnavailable as error:
+        if before is None or before.events is None:
+            raise
+        raise StoreUnavailable(f"{error}. Meanwhile Valkey keeps what arrives: {before.events} events wait.") from error
+
+
+async def _before(found: Found, env: Mapping[str, str]) -> Before | None:
+    if found.loaded is None or found.loaded.settings.valkey_url is None:
+        return None
+    from fairturn.assemble import front  # noqa: PLC0415  its client takes 0.3 s to import: for those who use it
+
+    try:
+        env = env if found.path is None else beside(found.path, env)
+        here, aside = await front.waiting(found.loaded.settings, env)
+    except FairturnError as error:
+        return Before(problem=str(error))
+    return Before(here.unrouted, here.oldest_at, aside)
+
+
+async def _status(place: Place) -> DatabaseStatus:
     dsn, state, pid, holder = place.url, "running", None, None
     if dsn is None:
-        found = await embedded.status(place.data)
-        dsn, state, pid, holder = found.dsn, found.state, found.pid, found.holder
+        server = await embedded.status(place.data)
+        dsn, state, pid, holder = server.dsn, server.state, server.pid, server.holder
     if dsn is None:
         return DatabaseStatus(place.shown, True, state, pid, holder)
     schema = await migrations.status(dsn)

@@ -12,7 +12,7 @@ from fairturn.cli import paper
 from fairturn.cli.running import NO, Config, Json, refusals
 
 if TYPE_CHECKING:
-    from fairturn.assemble.upkeep import DatabaseStatus
+    from fairturn.assemble.upkeep import Before, DatabaseStatus
 
 group = typer.Typer(help="The database: status, migrate, stop.", no_args_is_help=True)
 
@@ -28,7 +28,7 @@ def status(config: Config = None, as_json: Json = False) -> None:
         paper.as_json(found.as_json())
     else:
         _show(found)
-    if found.refused or found.pending:
+    if found.refused or found.pending or (found.before and found.before.problem):
         raise typer.Exit(NO)
 
 
@@ -39,6 +39,8 @@ def _show(found: DatabaseStatus) -> None:
         paper.say(f"PostgreSQL is process {found.pid}{keeper}.")
     if found.size is not None:
         paper.say(f"Size: {found.size / 1_048_576:,.0f} MiB.")
+    if found.before is not None:
+        _show_before(found.before)
     if found.refused:
         paper.say(found.refused)
     elif found.pending:
@@ -47,6 +49,17 @@ def _show(found: DatabaseStatus) -> None:
         paper.say(f"Its tables are those of this release (step {found.applied[-1]}).")
     elif found.state in {"stopped", "absent"}:
         paper.say("`fairturn serve` starts it; commands that only look start it for themselves.")
+
+
+def _show_before(before: Before) -> None:
+    if before.problem:
+        return paper.say(f"In the Valkey before it: nobody knows. {before.problem}")
+    since = f", the oldest from {paper.ago(before.oldest_at)} ago" if before.oldest_at else ""
+    paper.say(f"In the Valkey before it: {paper.many(before.events or 0, 'event')} to be stored{since}.")
+    if before.aside:
+        kept = paper.many(before.aside, "entry", "entries")
+        paper.say(f"{kept} that PostgreSQL cannot hold, set aside there; see the page on Valkey.")
+    return None
 
 
 @group.command("migrate", epilog="Example: fairturn db migrate")

@@ -85,17 +85,22 @@ class ValkeyJournal:
         return await self._behind.results(events, source)
 
     async def _waiting(self) -> Backlog:
-        stream = self._stream
-        entries, total, first = await self._asks.call(
-            ("XLEN", stream.key), ("GET", stream.total), ("XRANGE", stream.key, "-", "+", "COUNT", 1)
-        )
-        self._total = max(self._total, int(total or 0))
-        if not first:
-            return Backlog(0, None)
-        name, raw = first[0]
-        before = int(fields_of(raw).get(b"t", self._total))
-        # Others append too: what we thought was the total may have been less than it was.
-        return Backlog(max(entries, self._total - before), came_at(name))
+        found, total = await waiting(self._asks, self._stream)
+        self._total = max(self._total, total)  # others append too
+        return found
+
+
+async def waiting(link: Link, stream: Stream) -> tuple[Backlog, int]:
+    """What is in the stream, and how many events ever were. An entry that is none of ours counts as one event."""
+    entries, total, first = await link.call(
+        ("XLEN", stream.key), ("GET", stream.total), ("XRANGE", stream.key, "-", "+", "COUNT", 1)
+    )
+    ever = int(total or 0)
+    if not first:
+        return Backlog(0, None), ever
+    name, raw = first[0]
+    before = int(fields_of(raw).get(b"t", ever))
+    return Backlog(max(entries, ever - before), came_at(name)), ever
 
 
 @contextmanager
