@@ -93,9 +93,12 @@ def postgres_cluster(request: pytest.FixtureRequest, worker_id: str) -> Iterator
 
 @pytest.fixture
 async def database(postgres_cluster: embedded.Embedded) -> AsyncIterator[str]:
-    """The DSN of a migrated, empty database of this test's own."""
+    """The DSN of a migrated, empty database of this test's own.
+
+    Files are copied: through the WAL, as is the default, a clone takes 118 ms of a core instead of 25.
+    """
     name = f"t{next(_numbers)}"
-    await _execute(postgres_cluster.dsn, f'CREATE DATABASE "{name}" TEMPLATE "{_TEMPLATE}"')
+    await _execute(postgres_cluster.dsn, f'CREATE DATABASE "{name}" TEMPLATE "{_TEMPLATE}" STRATEGY FILE_COPY')
     yield postgres_cluster.dsn_of(name)
     await _execute(postgres_cluster.dsn, f'DROP DATABASE "{name}" WITH (FORCE)')
 
