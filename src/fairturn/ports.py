@@ -103,6 +103,7 @@ class Bound:
     """What the batch's keys lead to, locked."""
 
     leads: Mapping[bytes, int]  # key digest -> lead id; absent: no lead yet
+    fresh: Mapping[bytes, int] = field(default_factory=dict)  # keys seen for the first time -> a new lead's id, theirs
     orphans: frozenset[bytes] = frozenset()  # keys that signals have named, without a lead so far
     signals: tuple[Event, ...] = ()  # events that waited for one of these keys, locked; where they are asked for
 
@@ -173,7 +174,12 @@ class RouteStep(Protocol):
     async def take(self, limit: int, *, only: Sequence[bytes] | None = None, due: bool = False) -> Taken:
         """Pending events, or just `only` of them; with `due` the leads whose wait is over instead."""
 
-    async def bind(self, keys: Sequence[Key], *, signals: bool = False) -> Bound: ...
+    async def bind(
+        self, keys: Sequence[Key], *, newcomers: Mapping[bytes, int] = ..., signals: bool = False
+    ) -> Bound:
+        """newcomers: key digest -> number of the person who starts a lead. One of whom no key was known has its lead's
+        id from here on, in the order of the numbers; the caller makes the lead.
+        """
 
     async def new_leads(self, count: int) -> Sequence[int]: ...
 

@@ -38,8 +38,8 @@ async def route_events(step: RouteStep, plan: Plan, taken: Taken) -> int:
     """Everything that the events of one batch cause, written. Returns the number of leads touched."""
     reading = read(plan, taken.events)
     reads, problems = list(reading.reads), reading.problems
-    leads = await _bind(step, plan, reads, problems)
-    batch = await _sort(step, reads, leads)
+    leads, fresh = await _bind(step, plan, reads, problems)
+    batch = await _sort(step, reads, leads, fresh)
     await judge(step, plan, batch.drafts, taken, await known_of(step, batch.drafts) if plan.asked else {})
     folds, held = await take_turns(step, plan, batch.drafts, batch.returns)
     drafts = batch.drafts + held
@@ -63,13 +63,24 @@ async def route_events(step: RouteStep, plan: Plan, taken: Taken) -> int:
     return len(drafts)
 
 
-async def _bind(step: RouteStep, plan: Plan, reads: list[Read], problems: dict[bytes, str]) -> dict[bytes, int]:
-    """What the keys of `reads` lead to. Signals that waited for a lead which is here now are read too, and so are those
-    that waited for a further key of such a signal: once a key has its lead, nobody looks for what waits for it. Where
-    there is no lead yet, what waits is left alone: a visitor may send signals for hours.
+async def _bind(
+    step: RouteStep, plan: Plan, reads: list[Read], problems: dict[bytes, str]
+) -> tuple[dict[bytes, int], Mapping[bytes, int]]:
+    """What the keys of `reads` lead to, and those that lead to leads which are to be made.
+
+    Signals that waited for a lead which is here now are read too, and so are those that waited for a further key of
+    such a signal: once a key has its lead, nobody looks for what waits for it. Where there is no lead yet, what waits
+    is left alone: a visitor may send signals for hours.
     """
-    bound = await step.bind([key for one in reads for key in one.keys])
-    leads, orphans = dict(bound.leads), set(bound.orphans)
+    people = group([one.keys for one in reads], {})
+    newcomers = {
+        key.digest: number
+        for number, g in enumerate(people)
+        if any(reads[place].source.starts for place in g.events)
+        for key in g.keys
+    }
+    bound = await step.bind([key for g in people for key in g.keys], newcomers=newcomers)
+    leads, fresh, orphans = dict(bound.leads), bound.fresh, set(bound.orphans)
     seen = {one.event.id for one in reads}
     while orphans:
         groups = group([one.keys for one in reads], leads)
@@ -86,7 +97,7 @@ async def _bind(step: RouteStep, plan: Plan, reads: list[Read], problems: dict[b
         bound = await step.bind([key for one in late.reads for key in one.keys])
         leads |= bound.leads
         orphans |= bound.orphans - {key.digest for key in wanted}
-    return leads
+    return leads, fresh
 
 
 async def route_due(step: RouteStep, plan: Plan, taken: Taken) -> int:
@@ -175,10 +186,19 @@ async def _turn_and_write(
     return held
 
 
-async def _sort(step: RouteStep, reads: Sequence[Read], leads: Mapping[bytes, int]) -> Sorted:
+async def _sort(
+    step: RouteStep, reads: Sequence[Read], leads: Mapping[bytes, int], fresh: Mapping[bytes, int]
+) -> Sorted:
     groups = group([one.keys for one in reads], leads)
-    starting = [g for g in groups if not g.leads and any(reads[i].source.starts for i in g.events)]
-    fresh = iter(await step.new_leads(len(starting)))
+    # Where a signal named the person before, the keys were there, and nobody gave them an id.
+    late = [
+        g
+        for g in groups
+        if not g.leads
+        and not any(key.digest in fresh for key in g.keys)
+        and any(reads[i].source.starts for i in g.events)
+    ]
+    more = iter(await step.new_leads(len(late)))
     stored = await step.leads(sorted({lead for g in groups for lead in g.leads}))
     batch = Sorted()
     for g in groups:
@@ -187,7 +207,9 @@ async def _sort(step: RouteStep, reads: Sequence[Read], leads: Mapping[bytes, in
             draft = await _known(step, batch, g, stored)
         elif any(one.source.starts for one in mine):
             first = next(one for one in mine if one.source.starts)
-            draft = Draft(next(fresh), None, first.event.source, {}, "new", "bulk", first.source.mode)
+            given = [fresh[key.digest] for key in g.keys if key.digest in fresh]
+            lead = min(given) if given else next(more)
+            draft = Draft(lead, None, first.event.source, {}, "new", "bulk", first.source.mode)
         else:
             batch.waiting += mine
             continue
@@ -195,7 +217,9 @@ async def _sort(step: RouteStep, reads: Sequence[Read], leads: Mapping[bytes, in
         batch.drafts.append(draft)
         batch.events |= {one.event.id: draft.id for one in mine}
         batch.marks |= {one.event.id: noted(one.mapped.marks) for one in mine if one.mapped.marks}
-        batch.keys |= {key.digest: draft.id for key in g.keys if leads.get(key.digest) != draft.id}
+        batch.keys |= {
+            key.digest: draft.id for key in g.keys if (leads.get(key.digest) or fresh.get(key.digest)) != draft.id
+        }
     return batch
 
 

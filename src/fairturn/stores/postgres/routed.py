@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from hashlib import sha256
 from types import SimpleNamespace
@@ -10,8 +10,9 @@ from types import SimpleNamespace
 import orjson
 
 from fairturn.decide.merging import dump
-from fairturn.decide.pool import Entry, Fold
+from fairturn.decide.pool import Fold
 from fairturn.decide.rotation import Member
+from fairturn.model import Lead
 from fairturn.ports import LeadWrite, Routed
 from fairturn.stores.postgres.answers import clean
 from fairturn.stores.postgres.database import Connection
@@ -23,8 +24,15 @@ def share_key(shares: tuple[Member, ...]) -> tuple[bytes, str]:
     return sha256(members).digest()[:16], members.decode()
 
 
+def column(values: Iterable[object]) -> list[object]:
+    """Empty where no row has a value: each costs the driver a look, and unnest fills up to the longest with null."""
+    found = list(values)
+    return found if any(value is not None for value in found) else []
+
+
 async def write(c: Connection, sql: SimpleNamespace, routed: Routed, actor: str) -> None:
-    await _leads(c, sql, routed.leads)
+    await _made(c, sql, routed)
+    await _changed(c, sql, [w for w in routed.leads if not w.new])
     if routed.keys:
         await c.execute(sql.own_keys, list(routed.keys), list(routed.keys.values()))
     if routed.merges:
@@ -34,92 +42,117 @@ async def write(c: Connection, sql: SimpleNamespace, routed: Routed, actor: str)
             await c.execute(sql.adopt, younger, older)
     for verb, thing, reason in routed.notes:
         await c.execute(sql.note, actor, verb, thing, reason)
-    await write_folds(c, sql, routed.folds, routed.rules, actor, routed.config)
-    await _owners(c, sql, routed, actor)
-    await _events(c, sql, routed)
+    named = [w.lead for w in routed.leads if w.owner_rule]
+    await write_folds(c, sql, routed.folds, routed.rules, actor, routed.config, named=named)
+    await _asides(c, sql, routed)
     await _changes(c, sql, routed)
     await _people(c, sql, routed.leads)
 
 
-async def _leads(c: Connection, sql: SimpleNamespace, writes: tuple[LeadWrite, ...]) -> None:
-    new = [w for w in writes if w.new]
-    old = [w for w in writes if not w.new]
-    if new:
-        await c.execute(
-            sql.insert_leads,
-            [w.lead.id for w in new],
-            [w.lead.source for w in new],
-            [w.lead.status for w in new],
-            [dump(w.lead.fields) for w in new],
-            [w.lead.account for w in new],
-            [w.lead.rep for w in new],
-            [w.lead.pool for w in new],
-            [w.lead.rule for w in new],
-            [w.lead.reason for w in new],
-            [dict(w.park) if w.park else None for w in new],
-            [w.lead.wait_until for w in new],
-            [w.lead.priority for w in new],
-            [w.lead.mode for w in new],
-        )
+async def _made(c: Connection, sql: SimpleNamespace, routed: Routed) -> None:
+    new = [w for w in routed.leads if w.new]
+    if not (new or routed.events):
+        return
+    # An array of arrays must be rectangular, so each event's marks travel as JSON; most have none.
+    marks = [orjson.dumps(routed.marks[event]).decode() if event in routed.marks else None for event in routed.events]
+    await c.execute(
+        sql.made,
+        [w.lead.id for w in new],
+        [w.lead.source for w in new],
+        *_columns(new),
+        list(routed.events),
+        list(routed.events.values()),
+        column(marks),
+    )
+
+
+async def _changed(c: Connection, sql: SimpleNamespace, old: list[LeadWrite]) -> None:
     if old:
         old.sort(key=lambda w: w.lead.id)
-        await c.execute(
-            sql.update_leads,
-            [w.lead.id for w in old],
-            [w.lead.status for w in old],
-            [dump(w.lead.fields) for w in old],
-            [w.lead.account for w in old],
-            [w.lead.rep for w in old],
-            [w.lead.pool for w in old],
-            [w.lead.rule for w in old],
-            [w.lead.reason for w in old],
-            [dict(w.park) if w.park else None for w in old],
-            [w.lead.wait_until for w in old],
-            [w.lead.priority for w in old],
-            [w.lead.mode for w in old],
-        )
+        await c.execute(sql.update_leads, [w.lead.id for w in old], *_columns(old))
+
+
+def _columns(writes: Sequence[LeadWrite]) -> tuple[list[object], ...]:
+    leads = [w.lead for w in writes]
+    return (
+        [lead.status for lead in leads],
+        [dump(lead.fields) for lead in leads],
+        column(lead.account for lead in leads),
+        column(lead.rep for lead in leads),
+        column(lead.pool for lead in leads),
+        column(lead.rule for lead in leads),
+        column(lead.reason for lead in leads),
+        column(dict(w.park) if w.park else None for w in writes),
+        column(lead.wait_until for lead in leads),
+        [lead.priority for lead in leads],
+        [lead.mode for lead in leads],
+    )
+
+
+Row = tuple[str | None, int | None, str, str, int | None, bytes | None, str | None, str | None, bool, str]
 
 
 async def write_folds(
-    c: Connection, sql: SimpleNamespace, folds: Mapping[str, Fold], rules: Mapping[int, str], actor: str, config: int
+    c: Connection,
+    sql: SimpleNamespace,
+    folds: Mapping[str, Fold],
+    rules: Mapping[int, str],
+    actor: str,
+    config: int,
+    *,
+    named: Sequence[Lead] = (),
 ) -> None:
-    """Entries, credits and balances of every pool that took a turn."""
+    """Entries, credits and balances of every pool that took a turn. named: leads whose owner a rule named, outside any
+    pool.
+    """
     moved = {pool: fold for pool, fold in folds.items() if fold.entries}
-    if not moved:
+    if not (moved or named):
         return
-    rows: list[tuple[str, Entry, bytes | None]] = []
+    sets, rows = _entries(moved, rules)
+    rows += [
+        (None, None, "owner", lead.rep or "", lead.id, None, None, lead.rule, True, lead.reason or "named by the rule")
+        for lead in named
+    ]
+    balances = [
+        (pool, rep, Decimal(balance), fold.settled.get(rep))
+        for pool, fold in moved.items()
+        for rep, balance in fold.balances.items()
+    ]
+    await c.execute(
+        sql.turns,
+        sorted(sets),
+        [sets[digest] for digest in sorted(sets)],
+        *(column(values) for values in zip(*rows, strict=True)),
+        actor,
+        config,
+        *((list(values) for values in zip(*balances, strict=True)) if balances else ([], [], [], [])),
+        list(moved),
+        [fold.seq for fold in moved.values()],
+        [fold.total for fold in moved.values()],
+        [fold.given for fold in moved.values()],
+        [fold.last for fold in moved.values()],
+    )
+    await _credits(c, sql, moved)
+
+
+def _entries(folds: Mapping[str, Fold], rules: Mapping[int, str]) -> tuple[dict[bytes, str], list[Row]]:
+    """The sets that shared, by their hash, and a row for each entry."""
     sets: dict[bytes, str] = {}
     hashes: dict[int, bytes] = {}
-    for pool, fold in moved.items():
+    rows: list[Row] = []
+    for pool, fold in folds.items():
         for entry in fold.entries:
-            if entry.shares is not None and id(entry.shares) not in hashes:
+            digest = None
+            if entry.shares is not None and (digest := hashes.get(id(entry.shares))) is None:
                 digest, members = share_key(entry.shares)
                 hashes[id(entry.shares)] = digest
                 sets[digest] = members
-            rows.append((pool, entry, None if entry.shares is None else hashes[id(entry.shares)]))
-    if sets:
-        await c.execute(sql.shares, sorted(sets), [sets[digest] for digest in sorted(sets)])
-    await c.execute(
-        sql.assignments,
-        [pool for pool, _, _ in rows],
-        [entry.seq for _, entry, _ in rows],
-        [entry.kind for _, entry, _ in rows],
-        [entry.rep for _, entry, _ in rows],
-        [entry.lead for _, entry, _ in rows],
-        [digest for _, _, digest in rows],
-        # An array of arrays must be rectangular, so each list travels as PostgreSQL's text form of text[].
-        [
-            None if entry.eligible is None else "{" + ",".join(f'"{rep}"' for rep in entry.eligible) + "}"
-            for _, entry, _ in rows
-        ],
-        [rules.get(entry.lead) if entry.lead is not None else None for _, entry, _ in rows],
-        [entry.counts for _, entry, _ in rows],
-        [clean(entry.reason) for _, entry, _ in rows],  # may hold a CRM's words
-        actor,
-        config,
-    )
-    await _credits(c, sql, moved)
-    await _balances(c, sql, moved)
+            rule = rules.get(entry.lead) if entry.lead is not None else None
+            # An array of arrays must be rectangular, so each list travels as PostgreSQL's text form of text[].
+            among = None if entry.eligible is None else "{" + ",".join(f'"{rep}"' for rep in entry.eligible) + "}"
+            reason = clean(entry.reason)  # may hold a CRM's words
+            rows.append((pool, entry.seq, entry.kind, entry.rep, entry.lead, digest, among, rule, entry.counts, reason))
+    return sets, rows
 
 
 async def _credits(c: Connection, sql: SimpleNamespace, folds: Mapping[str, Fold]) -> None:
@@ -139,52 +172,7 @@ async def _credits(c: Connection, sql: SimpleNamespace, folds: Mapping[str, Fold
         )
 
 
-async def _balances(c: Connection, sql: SimpleNamespace, folds: Mapping[str, Fold]) -> None:
-    rows = [
-        (pool, rep, Decimal(balance), fold.settled.get(rep))
-        for pool, fold in folds.items()
-        for rep, balance in fold.balances.items()
-    ]
-    await c.execute(sql.balances, *(list(column) for column in zip(*rows, strict=True)) if rows else ([], [], [], []))
-    await c.execute(
-        sql.turn_pools,
-        list(folds),
-        [fold.seq for fold in folds.values()],
-        [fold.total for fold in folds.values()],
-        [fold.given for fold in folds.values()],
-        [fold.last for fold in folds.values()],
-    )
-
-
-async def _owners(c: Connection, sql: SimpleNamespace, routed: Routed, actor: str) -> None:
-    """Owners that a rule named: assignments outside any pool."""
-    named = [w.lead for w in routed.leads if w.owner_rule]
-    if named:
-        nothing: list[None] = [None] * len(named)
-        await c.execute(
-            sql.assignments,
-            nothing,
-            nothing,
-            ["owner"] * len(named),
-            [lead.rep for lead in named],
-            [lead.id for lead in named],
-            nothing,
-            nothing,
-            [lead.rule for lead in named],
-            [True] * len(named),
-            [lead.reason or "named by the rule" for lead in named],
-            actor,
-            routed.config,
-        )
-
-
-async def _events(c: Connection, sql: SimpleNamespace, routed: Routed) -> None:
-    if routed.events:
-        # An array of arrays must be rectangular, so each event's marks travel as JSON; most have none.
-        marks = [
-            orjson.dumps(routed.marks[event]).decode() if event in routed.marks else None for event in routed.events
-        ]
-        await c.execute(sql.routed, list(routed.events), list(routed.events.values()), marks)
+async def _asides(c: Connection, sql: SimpleNamespace, routed: Routed) -> None:
     if routed.quarantined:
         await c.execute(sql.quarantine, list(routed.quarantined), list(routed.quarantined.values()))
     if routed.waiting:
@@ -204,7 +192,6 @@ async def _changes(c: Connection, sql: SimpleNamespace, routed: Routed) -> None:
             sorted(routed.destinations),
             [w.waited for w in due],
         )
-        await c.execute(sql.notify, "fairturn_change")
 
 
 async def _people(c: Connection, sql: SimpleNamespace, writes: tuple[LeadWrite, ...]) -> None:

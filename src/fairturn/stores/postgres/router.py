@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from types import MappingProxyType
 from typing import Any
 
 from fairturn.decide.drafts import SET_ASIDE
@@ -19,6 +20,7 @@ from fairturn.stores.postgres.people import existing_of
 from fairturn.stores.postgres.routed import write
 
 SQL = statements("router")
+NOBODY: Mapping[bytes, int] = MappingProxyType({})
 
 
 def event_of(row: Any) -> Event:
@@ -104,23 +106,36 @@ class PostgresRouteStep:
         elif only is not None:
             rows = await c.fetch(SQL.claim_these, list(only))
         else:
-            rows = await c.fetch(SQL.claim, limit)
-        paused = {row["id"]: row["reason"] for row in await c.fetch(SQL.paused)} if rows or not limit else {}
-        now = await c.fetchval(SQL.now)
+            rows = await c.fetch(SQL.claim, limit) if limit else []
+        moment = await one(c, SQL.moment)
+        now, paused = moment["now"], moment["paused"] or {}
         if due:
             return Taken(now, (), tuple(row["id"] for row in rows), paused)
         return Taken(now, tuple(map(event_of, rows)), (), paused)
 
-    async def bind(self, keys: Sequence[Key], *, signals: bool = False) -> Bound:
+    async def bind(
+        self, keys: Sequence[Key], *, newcomers: Mapping[bytes, int] = NOBODY, signals: bool = False
+    ) -> Bound:
         unique = {key.digest: key for key in keys}
-        ordered = [unique[digest] for digest in sorted(unique)]
+        digests = sorted(unique)
         rows = await self._connection.fetch(
-            SQL.bind, [k.digest for k in ordered], [k.kind for k in ordered], [k.value for k in ordered]
+            SQL.bind,
+            digests,
+            [unique[digest].kind for digest in digests],
+            [unique[digest].value for digest in digests],
+            [newcomers.get(digest) for digest in digests] if newcomers else [],
         )
-        leads = {row["digest"]: row["lead_id"] for row in rows if row["lead_id"] is not None}
-        orphans = [row["digest"] for row in rows if row["lead_id"] is None and row["existed"]]
+        leads, fresh, orphans = {}, {}, []
+        for digest, lead, existed in rows:
+            if not existed:
+                fresh[digest] = lead
+            elif lead is None:
+                orphans.append(digest)
+            else:
+                leads[digest] = lead
         waiting = await self._connection.fetch(SQL.signals, orphans) if signals and orphans else []
-        return Bound(leads, frozenset(orphans), tuple(map(event_of, waiting)))
+        begun = {digest: lead for digest, lead in fresh.items() if lead is not None}
+        return Bound(leads, begun, frozenset(orphans), tuple(map(event_of, waiting)))
 
     async def new_leads(self, count: int) -> Sequence[int]:
         return [row[0] for row in await self._connection.fetch(SQL.new_leads, count)] if count else []
@@ -181,19 +196,20 @@ class PostgresRouteStep:
         names = sorted(pools)
         if names:
             await c.fetch(SQL.lock_pools, names)
-        config = await c.fetchval(SQL.config)
-        if not names:
-            return Turn(config or 0, {}, {}, {})
-        paused = {row["id"]: row["reason"] for row in await c.fetch(SQL.paused)}
-        rows = await c.fetch(SQL.held, names, held, [pools[name].behind for name in names])
+        sticky = any(shape.sticky for shape in pools.values())
+        row = await one(c, SQL.facts, names, list(accounts) if sticky else [])
         waiting: dict[str, list[Lead]] = {}
-        for row in rows:
-            waiting.setdefault(row["pool_id"], []).append(lead_of(row))
-        companies = {*accounts, *(row["account_id"] for row in rows)} - {None}
-        facts = await read_pools(c, names, pools, paused, sorted(companies))
+        if row["held"]:
+            for found in await c.fetch(SQL.held, names, held, [pools[name].behind for name in names]):
+                waiting.setdefault(found["pool_id"], []).append(lead_of(found))
+            companies = {lead.account for leads in waiting.values() for lead in leads if lead.account is not None}
+            if sticky and not companies <= set(accounts):
+                row = await one(c, SQL.facts, names, sorted(companies.union(accounts)))
+        paused = row["paused"] or {}
+        facts = facts_of(row, pools, paused)
         free = await c.fetch(SQL.free, list(returns)) if returns else []
         return Turn(
-            config or 0,
+            row["config"] or 0,
             facts,
             {pool: tuple(leads) for pool, leads in waiting.items()},
             paused,
@@ -214,6 +230,12 @@ class PostgresRouteStep:
         await write(self._connection, SQL, routed, self._actor)
 
 
+async def one(c: Connection, statement: str, *arguments: object) -> Any:
+    """The row of a statement that always has one."""
+    [row] = await c.fetch(statement, *arguments)
+    return row
+
+
 async def read_pools(
     c: Connection,
     names: list[str],
@@ -222,34 +244,35 @@ async def read_pools(
     accounts: Sequence[int],
 ) -> dict[str, PoolFacts]:
     """Facts of pools whose locks the caller holds. `paused`: rep -> why."""
-    members = _by_pool(await c.fetch(SQL.members, names))
-    credits_of = _by_pool(await c.fetch(SQL.credits, names))
-    sticky = await c.fetch(SQL.sticky, list(accounts)) if accounts else []
+    return facts_of(await one(c, SQL.facts, names, list(accounts)), shapes, paused)
+
+
+def facts_of(row: Any, shapes: Mapping[str, PoolShape], paused: Mapping[str, str]) -> dict[str, PoolFacts]:
+    members, credits_of = _by_pool(row["members"]), _by_pool(row["credits"])
     facts = {}
-    for state in await c.fetch(SQL.pools, names):
-        name, shape = state["id"], shapes[state["id"]]
-        mine = members.get(name, [])
+    for name, seq, total, given, last in row["pools"] or ():
+        shape, mine = shapes[name], members.get(name, [])
         facts[name] = PoolFacts(
             pool=name,
-            members=tuple(Member(r["rep_id"], shape.weights.get(r["rep_id"], 0), r["position"]) for r in mine),
-            present=frozenset(r["rep_id"] for r in mine if r["rep_id"] not in paused),
-            balances={r["rep_id"]: int(r["balance"]) for r in mine},
-            total=state["total"],
-            seq=state["seq"],
-            credits=tuple(Credit(r["id"], r["rep_id"], r["kind"], r["opened_seq"]) for r in credits_of.get(name, [])),
-            settled={r["rep_id"]: r["settled"] for r in mine if r["settled"] is not None},
-            sticky={r["account_id"]: r["rep_id"] for r in sticky if r["age"] < shape.sticky},
+            members=tuple(Member(rep, shape.weights.get(rep, 0), position) for rep, position, _, _ in mine),
+            present=frozenset(rep for rep, _, _, _ in mine if rep not in paused),
+            balances={rep: int(balance) for rep, _, balance, _ in mine},
+            total=total,
+            seq=seq,
+            credits=tuple(Credit(*credit) for credit in credits_of.get(name, ())),
+            settled={rep: settled for rep, _, _, settled in mine if settled is not None},
+            sticky={account: rep for account, rep, age in row["sticky"] or () if age < shape.sticky},
             filtered=shape.filtered,
             max_debt=shape.max_debt,
             counts_kept=shape.counts,
-            given=state["given"],
-            last=state["last_rep"],
+            given=given,
+            last=last,
         )
     return facts
 
 
-def _by_pool(rows: Sequence[Any]) -> dict[str, list[Any]]:
+def _by_pool(rows: Sequence[Any] | None) -> dict[str, list[Any]]:
     found: dict[str, list[Any]] = {}
-    for row in rows:
-        found.setdefault(row["pool_id"], []).append(row)
+    for pool, *row in rows or ():
+        found.setdefault(pool, []).append(row)
     return found

@@ -1,5 +1,6 @@
--- name: now
-select clock_timestamp()
+-- name: moment
+select clock_timestamp() as now,
+       (select jsonb_object_agg(id, coalesce(paused_reason, 'paused')) from rep where paused_at is not null) as paused
 
 -- name: claim
 -- SKIP LOCKED claims work, not turns: stations share the journal, and a station that dies frees its events at once.
@@ -40,13 +41,23 @@ where status = 'held' and merged_into is null and (pool_id <> all($1::text[]) or
 order by id
 limit $3
 
--- name: paused
-select id, coalesce(paused_reason, 'paused') as reason from rep where paused_at is not null
-
 -- name: bind
--- The keys come sorted. Updating the row that is there locks it: from here on these leads are ours until we commit.
-insert into lead_key (digest, kind, value)
-select * from unnest($1::bytea[], $2::text[], $3::text[])
+-- Updating the row that is there locks it, in the order of the keys: from here on these leads are ours until we commit.
+-- $4 numbers those who start a lead: one of whom no key is known gets the next id, and each of its keys leads there.
+with arrived as materialized (
+    select * from unnest($1::bytea[], $2::text[], $3::text[], $4::integer[]) as n (digest, kind, value, newcomer)
+), fresh as materialized (
+    select newcomer, nextval('lead_id') as id
+    from (
+        select newcomer from arrived where newcomer is not null
+        except
+        select a.newcomer from arrived a join lead_key k on k.digest = a.digest
+        order by newcomer
+    ) as unknown
+)
+insert into lead_key (digest, kind, value, lead_id)
+select a.digest, a.kind, a.value, f.id from arrived a left join fresh f on f.newcomer = a.newcomer
+order by a.digest
 on conflict (digest) do update set digest = excluded.digest
 returning digest, lead_id, (xmax <> 0) as existed
 
@@ -96,31 +107,26 @@ update change c set account_id = j.stays from (select distinct gone, stays from 
 -- name: lock_pools
 select id from pool where id = any($1::text[]) order by id for update
 
--- name: config
-select max(id) from config_version
-
--- name: pools
-select id, seq, total, given, last_rep from pool where id = any($1::text[])
-
--- name: members
-select pool_id, rep_id, position, balance, settled from rotation where pool_id = any($1::text[])
-order by pool_id, position
-
--- name: credits
-select id, pool_id, rep_id, kind, opened_seq from credit
-where pool_id = any($1::text[]) and closed_seq is null
-order by pool_id, id
-
--- name: sticky
--- One step down an index per account, however many leads it has had.
-select a.id as account_id, l.rep_id, extract(epoch from clock_timestamp() - l.assigned_at)::float8 as age
-from unnest($1::bigint[]) as a (id)
-cross join lateral (
-    select rep_id, assigned_at from lead
-    where account_id = a.id and status = 'assigned' and assigned_at is not null
-    order by assigned_at desc, id desc
-    limit 1
-) as l
+-- name: facts
+-- All that a turn depends on, in one round trip, after the locks. Balances pass the digits of a JSON number. Of the
+-- latest lead of each account in $2: one step down an index, however many leads it has had.
+select
+    (select max(id) from config_version) as config,
+    (select jsonb_object_agg(id, coalesce(paused_reason, 'paused')) from rep where paused_at is not null) as paused,
+    (select jsonb_agg(jsonb_build_array(id, seq, total, given, last_rep)) from pool where id = any($1::text[])) as pools,
+    (select jsonb_agg(jsonb_build_array(pool_id, rep_id, position, balance::text, settled) order by pool_id, position)
+     from rotation where pool_id = any($1::text[])) as members,
+    (select jsonb_agg(jsonb_build_array(pool_id, id, rep_id, kind, opened_seq) order by pool_id, id)
+     from credit where pool_id = any($1::text[]) and closed_seq is null) as credits,
+    (select jsonb_agg(jsonb_build_array(a.id, l.rep_id, extract(epoch from clock_timestamp() - l.assigned_at)::float8))
+     from unnest($2::bigint[]) as a (id)
+     cross join lateral (
+         select rep_id, assigned_at from lead
+         where account_id = a.id and status = 'assigned' and assigned_at is not null
+         order by assigned_at desc, id desc
+         limit 1
+     ) as l) as sticky,
+    exists (select from lead where pool_id = any($1::text[]) and status = 'held' and merged_into is null) as held
 
 -- name: free
 -- Leads whose owner kept them without paying for it. A lead that met others may have its rep from one of those.
@@ -153,16 +159,24 @@ select p.id,
                where r.pool_id = p.id and rep.paused_at is null) as present
 from pool p
 
--- name: insert_leads
-insert into lead (id, source_id, status, fields, account_id, rep_id, pool_id, rule_id, reason, park, wait_until,
-                  held_at, assigned_at, priority, mode)
-select id, source_id, status, fields, account_id, rep_id, pool_id, rule_id, reason, park, wait_until,
-       case when status = 'held' then clock_timestamp() end,
-       case when status = 'assigned' then clock_timestamp() end, priority, mode
-from unnest($1::bigint[], $2::text[], $3::text[], $4::jsonb[], $5::bigint[], $6::text[], $7::text[], $8::text[],
-            $9::text[], $10::jsonb[], $11::timestamptz[], $12::text[], $13::text[])
-     as n (id, source_id, status, fields, account_id, rep_id, pool_id, rule_id, reason, park, wait_until, priority,
-           mode)
+-- name: made
+-- The leads that begin here, and what became of the events.
+with made as (
+    insert into lead (id, source_id, status, fields, account_id, rep_id, pool_id, rule_id, reason, park, wait_until,
+                      held_at, assigned_at, priority, mode)
+    select id, source_id, status, fields, account_id, rep_id, pool_id, rule_id, reason, park, wait_until,
+           case when status = 'held' then clock_timestamp() end,
+           case when status = 'assigned' then clock_timestamp() end, priority, mode
+    from unnest($1::bigint[], $2::text[], $3::text[], $4::jsonb[], $5::bigint[], $6::text[], $7::text[], $8::text[],
+                $9::text[], $10::jsonb[], $11::timestamptz[], $12::text[], $13::text[])
+         as n (id, source_id, status, fields, account_id, rep_id, pool_id, rule_id, reason, park, wait_until, priority,
+               mode)
+)
+update event e
+set state = 'routed', lead_id = n.lead_id, expires_at = null,
+    marks = case when n.marks is null then e.marks
+                 else e.marks || array(select jsonb_array_elements_text(n.marks::jsonb)) end
+from unnest($14::bytea[], $15::bigint[], $16::text[]) as n (id, lead_id, marks) where e.id = n.id
 
 -- name: update_leads
 update lead l
@@ -180,13 +194,6 @@ where l.id = n.id
 -- name: own_keys
 update lead_key k set lead_id = n.lead_id from unnest($1::bytea[], $2::bigint[]) as n (digest, lead_id)
 where k.digest = n.digest
-
--- name: routed
-update event e
-set state = 'routed', lead_id = n.lead_id, expires_at = null,
-    marks = case when n.marks is null then e.marks
-                 else e.marks || array(select jsonb_array_elements_text(n.marks::jsonb)) end
-from unnest($1::bytea[], $2::bigint[], $3::text[]) as n (id, lead_id, marks) where e.id = n.id
 
 -- name: wait
 update event set state = 'waiting', keys = $2::bytea[], expires_at = $3::timestamptz where id = $1
@@ -211,18 +218,27 @@ with gone as (
 )
 update event e set lead_id = m.older from (select distinct younger, older from gone) m where e.lead_id = m.younger
 
--- name: shares
-insert into share_set (hash, members)
-select hash, members::jsonb from unnest($1::bytea[], $2::text[]) as n (hash, members)
-on conflict (hash) do nothing
-
--- name: assignments
-insert into assignment (pool_id, seq, kind, rep_id, lead_id, share_hash, eligible, rule_id, counts, reason, actor,
-                        config)
-select pool_id, seq, kind, rep_id, lead_id, share_hash, eligible::text[], rule_id, counts, reason, $11, $12
-from unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::bigint[], $6::bytea[], $7::text[], $8::text[],
-            $9::boolean[], $10::text[])
-     as n (pool_id, seq, kind, rep_id, lead_id, share_hash, eligible, rule_id, counts, reason)
+-- name: turns
+with shared as (
+    insert into share_set (hash, members)
+    select hash, members::jsonb from unnest($1::bytea[], $2::text[]) as n (hash, members)
+    on conflict (hash) do nothing
+), given as (
+    insert into assignment (pool_id, seq, kind, rep_id, lead_id, share_hash, eligible, rule_id, counts, reason, actor,
+                            config)
+    select pool_id, seq, kind, rep_id, lead_id, share_hash, eligible::text[], rule_id, counts, reason, $13, $14
+    from unnest($3::text[], $4::bigint[], $5::text[], $6::text[], $7::bigint[], $8::bytea[], $9::text[], $10::text[],
+                $11::boolean[], $12::text[])
+         as n (pool_id, seq, kind, rep_id, lead_id, share_hash, eligible, rule_id, counts, reason)
+), balanced as (
+    update rotation r set balance = n.balance, settled = n.settled
+    from unnest($15::text[], $16::text[], $17::numeric[], $18::bigint[]) as n (pool_id, rep_id, balance, settled)
+    where r.pool_id = n.pool_id and r.rep_id = n.rep_id
+      and (r.balance, r.settled) is distinct from (n.balance, n.settled)
+)
+update pool p set seq = n.seq, total = n.total, given = n.given, last_rep = n.last
+from unnest($19::text[], $20::bigint[], $21::integer[], $22::bigint[], $23::text[]) as n (id, seq, total, given, last)
+where p.id = n.id
 
 -- name: close_credits
 update credit c set closed_seq = n.seq, outcome = n.how
@@ -235,49 +251,41 @@ from unnest($1::text[], $2::text[], $3::text[], $4::bigint[]) with ordinality as
 left join assignment a on a.pool_id = n.pool_id and a.seq = n.seq
 order by n.place
 
--- name: balances
-update rotation r set balance = n.balance, settled = n.settled
-from unnest($1::text[], $2::text[], $3::numeric[], $4::bigint[]) as n (pool_id, rep_id, balance, settled)
-where r.pool_id = n.pool_id and r.rep_id = n.rep_id
-  and (r.balance, r.settled) is distinct from (n.balance, n.settled)
-
--- name: turn_pools
-update pool p set seq = n.seq, total = n.total, given = n.given, last_rep = n.last
-from unnest($1::text[], $2::bigint[], $3::integer[], $4::bigint[], $5::text[]) as n (id, seq, total, given, last)
-where p.id = n.id
-
 -- name: changes
 -- In flight: touch the version only; settle alone changes the state. One that failed stays failed until a person
 -- retries it, or until the lead itself changes, which is a new chance. A destination that is new to the lead hears of
 -- its owner with whatever comes first: an update alone would leave the record to the integration's own user. Of a lead
 -- that waited nothing was written so far: its change is as old as its first event, and keeps company no longer than
 -- that.
-insert into change (lead_id, destination_id, state, version, owner_version, owner_at, account_id, priority,
-                    first_event_at)
-select n.lead_id, d.id, 'pending', 1, o.due::integer, case when o.due then clock_timestamp() end,
-       n.account_id, n.priority, coalesce(
-           case when n.waited then (select min(e.received_at) from event e where e.lead_id = n.lead_id) end,
-           n.oldest, clock_timestamp())
-from unnest($1::bigint[], $2::boolean[], $3::bigint[], $4::text[], $5::timestamptz[], $7::boolean[])
-     as n (lead_id, owner, account_id, priority, oldest, waited)
-cross join unnest($6::text[]) as d (id)
-cross join lateral (
-    select n.owner or not exists (
-        select from change c where c.lead_id = n.lead_id and c.destination_id = d.id
-    ) as due
-) o
-on conflict (lead_id, destination_id) do update
-set state = case when change.state = 'in_flight' then 'in_flight' else 'pending' end,
-    version = change.version + 1,
-    owner_version = case when excluded.owner_version > 0 then change.version + 1 else change.owner_version end,
-    owner_at = coalesce(excluded.owner_at, change.owner_at),
-    account_id = excluded.account_id,
-    priority = excluded.priority,
-    first_event_at = least(change.first_event_at, excluded.first_event_at),
-    attempts = case when change.state = 'failed' then 0 else change.attempts end,
-    first_try_at = case when change.state = 'failed' then null else change.first_try_at end,
-    due_at = case when change.state in ('failed', 'done') then 'epoch' else change.due_at end,
-    failed_at = null
+with told as (
+    insert into change (lead_id, destination_id, state, version, owner_version, owner_at, account_id, priority,
+                        first_event_at)
+    select n.lead_id, d.id, 'pending', 1, o.due::integer, case when o.due then clock_timestamp() end,
+           n.account_id, n.priority, coalesce(
+               case when n.waited then (select min(e.received_at) from event e where e.lead_id = n.lead_id) end,
+               n.oldest, clock_timestamp())
+    from unnest($1::bigint[], $2::boolean[], $3::bigint[], $4::text[], $5::timestamptz[], $7::boolean[])
+         as n (lead_id, owner, account_id, priority, oldest, waited)
+    cross join unnest($6::text[]) as d (id)
+    cross join lateral (
+        select n.owner or not exists (
+            select from change c where c.lead_id = n.lead_id and c.destination_id = d.id
+        ) as due
+    ) o
+    on conflict (lead_id, destination_id) do update
+    set state = case when change.state = 'in_flight' then 'in_flight' else 'pending' end,
+        version = change.version + 1,
+        owner_version = case when excluded.owner_version > 0 then change.version + 1 else change.owner_version end,
+        owner_at = coalesce(excluded.owner_at, change.owner_at),
+        account_id = excluded.account_id,
+        priority = excluded.priority,
+        first_event_at = least(change.first_event_at, excluded.first_event_at),
+        attempts = case when change.state = 'failed' then 0 else change.attempts end,
+        first_try_at = case when change.state = 'failed' then null else change.first_try_at end,
+        due_at = case when change.state in ('failed', 'done') then 'epoch' else change.due_at end,
+        failed_at = null
+)
+select pg_notify('fairturn_change', '')
 
 -- name: keep_owners
 -- Whoever owns the record there keeps it: no owner is due.
