@@ -10,6 +10,7 @@ from importlib import import_module
 import typer
 
 from fairturn.cli import (
+    advise,
     crm,
     database,
     destinations,
@@ -49,6 +50,7 @@ def _command(function: object, example: str, panel: str) -> None:
     app.command(epilog=f"Example: {example}", rich_help_panel=panel)(function)  # type: ignore[type-var]  # typer's own bound
 
 
+_command(advise.advise, "fairturn advise --leads-per-minute 60 --reps 8 --enrichment-seconds 2", BEGIN)
 _command(setup.init, "fairturn init --from leads.csv --destination salesforce", BEGIN)
 _command(setup.check, "fairturn check --crm", BEGIN)
 app.add_typer(crm.group, name="crm", rich_help_panel=BEGIN)
