@@ -16,7 +16,7 @@ import uvloop
 from bench import machine, valkey
 from bench.house import House, house
 from bench.race import direct, figures
-from bench.race.cells import ROUTERS, Cell, cells
+from bench.race.cells import LARGE, ROUTERS, Cell, cells
 from bench.race.designs import DESIGNS, QUEUED, SCHEMA
 from bench.race.entrants import Baseline, Entrant, Load
 from bench.race.figures import Row
@@ -28,7 +28,8 @@ HELP = "fairness and speed of routers when many leads come at once"
 SHORT: Sequence[str] = ("--requests", "100,1000", "--concurrency", "20,100", "--scenarios", "equal", "--rounds", "1")
 SCENARIOS = ("direct", "equal", "weights", "members", "pool_of_10")
 HIDING = ("naive", "skip_locked", "for_update")  # designs whose fault a small pool hides
-BURST = 3.0  # seconds at least in which members come and go
+BARS = ("skip_locked", "fairturn", "fairturn_batch")  # in the largest cells only these race in every round
+BURST = (3.0, 15.0)  # seconds in which members come and go, at least and at most
 
 
 def options(ask: argparse.ArgumentParser) -> None:
@@ -174,7 +175,8 @@ async def one_scenario(
         for _, part in groupby(group, key=lambda cell: cell.concurrency):
             cells_here = list(part)
             for name in routers[number % len(routers) :] + routers[: number % len(routers)]:
-                rows += [figures.of_run(name, await entrants[name].race(cell, pace)) for cell in cells_here]
+                again = [cell for cell in cells_here if number == 0 or cell.requests <= LARGE or name in BARS]
+                rows += [figures.of_run(name, await entrants[name].race(cell, pace)) for cell in again]
                 await entrants[name].rest()
     return {f"{name}, {scenario}": await asyncio.to_thread(entrant.audit) for name, entrant in ours.items()}
 
@@ -186,8 +188,9 @@ async def interval(cell: Cell, ours: Fairturn | None) -> float:
     began = time.monotonic()
     if ours is not None:
         await ours.command()
-    length = max(BURST, (len(cell.changes) + 2) * 1.2 * (time.monotonic() - began))
-    return length * cell.wave / cell.requests
+    shortest, longest = BURST
+    length = max(shortest, (len(cell.changes) + 2) * 1.2 * (time.monotonic() - began))
+    return min(length, longest) * cell.wave / cell.requests
 
 
 def table(found: dict[str, Any]) -> str:
