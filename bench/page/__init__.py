@@ -66,7 +66,15 @@ def write(source: Path | None = None, to: Path | None = None) -> list[Path]:
         page.write_text(content, encoding="utf-8")
     drawn = plots(found)
     draw_all(drawn, folder / "plots")
-    return [*pages, *(folder / "plots" / f"{plot.name}.svg" for plot in drawn)]
+    advised = [] if README not in pages else advice(found)
+    return [*pages, *advised, *(folder / "plots" / f"{plot.name}.svg" for plot in drawn)]
+
+
+def advice(found: Mapping[str, Found]) -> list[Path]:
+    """What `fairturn advise` knows, and its page."""
+    from bench import advising  # noqa: PLC0415  it loads every command of Fairturn, and this package
+
+    return advising.write(found)
 
 
 def read(folder: Path) -> dict[str, dict[str, Any]]:

@@ -37,21 +37,24 @@ def of_race(found: Found) -> Iterator[Bar]:
     yield Bar("race: leads without a rep, whatever the size, weights and members: 0", whole(bare), bare == 0)
     yield Bar("race: furthest from a fair share, of a lead: under 1", hundredths(furthest), furthest < 1)
     ratios = found.get("ratios") or {}
-    for router, least in (("fairturn", 2), ("fairturn_batch", 3)):
-        if (faster := ratios.get(f"{router}_per_second")) is not None:
-            yield Bar(
-                f"race: {race.ROUTERS[router]}, leads/s to SKIP LOCKED: {least} ×", times(faster), faster >= least
-            )
-    if (tail := ratios.get("fairturn_p99_ms")) is not None:
-        yield Bar("race: Fairturn, sync lane, p99 to SKIP LOCKED's: under 1", hundredths(tail), tail < 1)
+    for name, words, least in (
+        ("fairturn", "sync lane", 2),
+        ("fairturn_batch", "batch lane", 3),
+        ("direct", "the turn at the database alone", 10),
+    ):
+        if name in ratios:
+            faster = ratios[name]["per_second"]
+            yield Bar(f"race: {words} to SKIP LOCKED, requests per second: {least} ×", times(faster), faster >= least)
+    if "fairturn" in ratios:
+        tail = ratios["fairturn"]["p99_ms"]
+        yield Bar("race: sync lane's p99 to SKIP LOCKED's: under 1", hundredths(tail), tail < 1)
 
 
 def of_tail(found: Found) -> Iterator[Bar]:
     for crm in tail.crms(found):
         rows = pick(tail.plain(found["rows"]), crm=crm, scenario="empty")
-        sync, ours = one(rows, model="sync"), one(rows, model="fairturn adaptive")
-        if ours:
-            yield from of_adaptive(ours, sync, tail.CRMS[crm])
+        if ours := one(rows, model="fairturn adaptive"):
+            yield from of_adaptive(ours, tail.CRMS[crm])
         fixed, theirs = one(rows, model="fairturn fixed 15"), one(rows, model="redis_microbatch")
         if fixed and theirs:
             said = f"{fixed['calls']:,} against {theirs['calls']:,}"
@@ -62,13 +65,12 @@ def of_tail(found: Found) -> Iterator[Bar]:
             )
 
 
-def of_adaptive(ours: Row, sync: Row | None, crm: str) -> Iterator[Bar]:
+def of_adaptive(ours: Row, crm: str) -> Iterator[Bar]:
     bad = sum(ours["failures"].values()) + ours["written_twice"] + ours["never"]
     yield Bar(
         f"tail, {crm}: adaptive, refused, twice or never there: 0", whole(bad), not bad and not ours["failed_share"]
     )
-    if sync:
-        saved = 1 - ours["calls"] / sync["calls"]
+    if (saved := ours["saving"]) is not None:
         yield Bar(f"tail, {crm}: adaptive, fewer calls than one per event: 97 %", percent(saved, 1), saved >= 0.97)
     yield Bar(f"tail, {crm}: adaptive, p95 at most 5 s", f"{tenths(ours['p95_s'])} s", ours["p95_s"] <= 5)
 

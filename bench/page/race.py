@@ -19,6 +19,11 @@ ROUTERS: Final = {
     "fairturn": "Fairturn, sync lane",
     "fairturn_batch": "Fairturn, batch lane",
 }
+DIRECT: Final = {
+    "skip_locked": "FOR UPDATE SKIP LOCKED",
+    "fairturn": "Fairturn's turn",
+    "fairturn_held": "the same, and the leads read and written",
+}
 BURST: Final = 100  # requests, as in the article
 SHOWN: Final = (20, 100)  # concurrency; the article's ten reps hold ten
 SCENARIOS: Final = {"weights": "unequal weights", "members": "members come and go", "pool_of_10": "ten connections"}
@@ -82,15 +87,15 @@ def hardest(found: Found) -> list[Row]:
 def speed_table(found: Found) -> str:
     rows = hardest(found)
     base = one(rows, router="skip_locked")
-    head = ("", "leads / s", "to SKIP LOCKED", "mean ms", "p50", "p95", "p99", "CPU s / 1,000", "without a rep")
+    head = ("", "requests / s", "to SKIP LOCKED", "with a rep / s", "mean ms", "p50", "p95", "p99", "CPU s / 1,000")
     lines = [
         (
             ROUTERS[name],
             whole(row["per_second"]),
             times(row["per_second"] / base["per_second"]) if base else "",
+            whole(row["assigned_per_second"]),
             *(milliseconds(row[at]) for at in ("mean_ms", "p50_ms", "p95_ms", "p99_ms")),
             hundredths(row.get("cpu_s_per_1000")),
-            whole(row["unassigned"]),
         )
         for name in routers(rows)
         if (row := one(rows, router=name))
@@ -104,7 +109,7 @@ def short_table(found: Found) -> str:
     base = one(rows, router="skip_locked")
     head = (
         f"{rows[0]['requests']:,} requests, {rows[0]['concurrency']} at once",
-        "leads / s",
+        "requests / s",
         "to SKIP LOCKED",
         "p99 ms",
     )
@@ -131,6 +136,29 @@ def scenario_table(found: Found) -> str:
         for name in routers(found["rows"])
     ]
     return markdown(("furthest off / without a rep", *(SCENARIOS[name] for name in there)), lines) if there else ""
+
+
+def direct(found: Found) -> str:
+    """SKIP LOCKED and the turn with the database alone; empty where it was not run."""
+    rows = pick(found["rows"], scenario="direct")
+    base = one(rows, router="skip_locked")
+    if base is None:
+        return ""
+    head = ("", "connections", "requests / s", "to SKIP LOCKED", "with a rep / s", "CPU s / 1,000", "without a rep")
+    lines = [
+        (
+            words,
+            f"{row['concurrency']:,}",
+            whole(row["per_second"]),
+            times(row["per_second"] / base["per_second"]),
+            whole(row["assigned_per_second"]),
+            hundredths(row["cpu_s_per_1000"]),
+            whole(row["unassigned"]),
+        )
+        for name, words in DIRECT.items()
+        if (row := one(rows, router=name))
+    ]
+    return f"{ALONE.format(most=base['requests'])}\n{markdown(head, lines)}\n"
 
 
 def off(row: Row | None) -> str:
@@ -176,6 +204,7 @@ def blocks(found: Found) -> dict[str, str]:
         "race speed": speed_table(found),
         "race short": short_table(found),
         "race scenarios": scenario_table(found),
+        "race direct": direct(found),
     }
 
 
@@ -192,11 +221,18 @@ def section(found: Found) -> str:
             speed=speed_table(found),
             scenarios=scenario_table(found),
             rounds=found["conditions"]["rounds"],
+            direct=direct(found),
             notes=notes(found),
         ).rstrip()
         + "\n"
     )
 
+
+ALONE = """
+The database alone, without HTTP: {most:,} leads wait. SKIP LOCKED is one statement for each, on its connections. The
+turn is the product's own store and fold on one: the pool's lock, its members, balances and pauses read, each lead's
+assignment written with its reason, and the balances. Taking webhooks and merging leads is in neither.
+"""
 
 TEXT = """\
 ## Who gets the lead: a burst at ten reps
@@ -209,7 +245,7 @@ ten reps. The load keeps so many requests open at a time. What happened is read 
 {picture}
 
 100 requests, ten equal reps. In each cell: leads of the rep with the most less those of the rep with the fewest, and
-leads that no rep got. The picture and the table show the middle one of {rounds} rounds.
+leads that no rep got. The picture and the table show the middle one of the rounds ({rounds}).
 
 {burst}
 
@@ -229,6 +265,6 @@ no more than ten connections to the database, which lets ten requests at the rep
 eleventh does. The worst of all rounds:
 
 {scenarios}
-
+{direct}
 {notes}
 """

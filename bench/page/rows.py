@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from math import isnan
+from textwrap import fill
 from typing import Any
 
 Row = Mapping[str, Any]
@@ -49,7 +50,7 @@ def milliseconds(number: float | None) -> str:
 
 def notes(found: Found) -> str:
     """What the measurement itself has to say of its figures, each a line."""
-    return "".join(f"\n- {line}" for line in found.get("notes", ())).lstrip("\n")
+    return "\n".join(fill(f"- {line}", 120, subsequent_indent="  ") for line in found.get("notes", ()))
 
 
 def largest(rows: Iterable[Row], name: str) -> Any:

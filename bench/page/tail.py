@@ -112,7 +112,7 @@ def work_table(rows: Iterable[Row], crm: str) -> str:
             whole(row.get("lock_waits")),
             whole(row.get("lock_timeouts")),
             whole(row.get("transactions")),
-            whole(row["record_ms"] / 1000) if "record_ms" in row else "",
+            tenths(row["record_ms"] / 1000) if "record_ms" in row else "",
             causes(row),
         )
         for model in MODELS
@@ -169,6 +169,12 @@ def latency_plot(found: Found) -> Plot | None:
     return Plot("tail-latency", words, {"panels": panels}) if panels else None
 
 
+def told_of(row: Row) -> str:
+    """Its name; what it has lost is in no percentile, so that it stands beside the point."""
+    lost = row["failed_share"]
+    return f"{named(row)}, {percent(lost)} lost" if lost >= 0.005 else named(row)
+
+
 def window_plot(found: Found) -> Plot | None:
     """Calls against p95: every linger a point of one curve, the other models points of their own."""
     panels: dict[str, Any] = {}
@@ -178,7 +184,7 @@ def window_plot(found: Found) -> Plot | None:
             for row in swept(found["rows"], crm)
         ]
         points = [
-            {"model": named(row), "key": row["model"], "calls": row["calls"], "p95_s": round(row["p95_s"], 2)}
+            {"model": told_of(row), "key": row["model"], "calls": row["calls"], "p95_s": round(row["p95_s"], 2)}
             for row in pick(plain(found["rows"]), crm=crm, scenario="empty")
             if row["model"] in MODELS and row["model"] != "fairturn adaptive" and row["p95_s"] is not None
         ]

@@ -44,10 +44,11 @@ def latency(axes: Axes, lines: list[Mapping[str, Any]], *, named: bool) -> None:
             axes.plot(line["lost"], none, "x", color=COLOURS[line["key"]], markersize=4, clip_on=False)
     if named:
         ends = apart([line["p50_s"][-1] for line in lines], 0.062 * max(max(line["p50_s"]) for line in lines))
+        last = max(line["at"][-1] for line in lines)
         for line, height in zip(lines, ends, strict=True):
-            label(axes, line["at"][-1], height, line["model"], COLOURS[line["key"]])
+            label(axes, last, height, line["model"], COLOURS[line["key"]])
         if any(line["lost"] for line in lines):
-            label(axes, max(line["at"][-1] for line in lines), 0, "× some lost", PLAIN)
+            label(axes, last, 0, "× some lost", PLAIN)
     axes.set_xlabel("second of the burst in which the webhook came")
 
 
