@@ -155,13 +155,20 @@ async def test_one_that_is_full_says_so_and_is_emptied_all_the_same(kept, valkey
     ],
 )
 async def test_one_that_may_lose_what_it_acknowledged_is_refused(kept, valkey, setting, value, remedy):
-    """At the start, and when it comes back with other settings: nothing is acknowledged then."""
+    """At the start, when it comes back with other settings, and when somebody sets them as it runs."""
+    await kept.append(arrival(b'{"n":1}'))
+    await kept.journal.backlog(1)
     valkey.command("CONFIG", "SET", setting, value)
+    link = Link(valkey.url)
     with pytest.raises(UnsafeStore, match=remedy):
-        await kept.journal.open()
-    with pytest.raises(StoreUnavailable):
-        await kept.append(arrival(b'{"n":1}'))
-    assert valkey.command("XLEN", STREAM.key) == b":0"
+        await link.promise()
+    await link.close()
+    await kept.journal.backlog(1)  # the look that the door takes every second
+    with pytest.raises(StoreUnavailable, match=remedy):
+        await kept.append(arrival(b'{"n":2}'))
+    assert valkey.command("XLEN", STREAM.key) == b":1"
+    valkey.command("CONFIG", "SET", setting, SETTINGS[setting])
+    await kept.append(arrival(b'{"n":2}'))
 
 
 async def test_one_that_writes_every_second_is_waited_for(kept, valkey):
@@ -184,6 +191,7 @@ async def test_a_server_that_does_not_tell_its_settings_is_asked_in_other_ways()
         link = Link(running.url)
         with pytest.raises(UnsafeStore, match="append-only"):
             await link.promise()
+        await link.close()
 
 
 async def test_a_password_is_used_and_never_told():

@@ -6,6 +6,7 @@ be claimed by the dead, and a reader that was killed leaves no trace. docs/decis
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -52,7 +53,11 @@ class ValkeyInbox:
         read = ("XREAD", "COUNT", self._most, "BLOCK", block, "STREAMS", self._stream.key, "0")
         (found,) = await self._link.call(read, patience=wait + PATIENCE)
         self._last = self._settled  # read again, they are as old as before
-        return [self._entry(name, raw) for name, raw in found[0][1]] if found else []
+        entries = []
+        for name, raw in found[0][1] if found else ():
+            entries.append(self._entry(name, raw))
+            await asyncio.sleep(0)  # hundreds of events each: leases are renewed in between
+        return entries
 
     def _entry(self, name: bytes, raw: list[bytes]) -> Entry:
         fields = fields_of(raw)

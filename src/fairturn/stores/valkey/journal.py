@@ -17,7 +17,7 @@ from fairturn.errors import StoreError, StoreUnavailable, Unstorable
 from fairturn.model import Arrival, Assigned
 from fairturn.ports import Backlog, Journal
 from fairturn.stores.valkey.entries import Stream, came_at, fields_of
-from fairturn.stores.valkey.link import PATIENCE, Command, Link
+from fairturn.stores.valkey.link import Command, Link
 from fairturn.stores.valkey.packing import grouped, pack
 
 log = structlog.get_logger(__name__)
@@ -60,16 +60,12 @@ class ValkeyJournal:
             return
         commands.append(("INCRBY", self._stream.total, before - self._total))
         with _nobodys_fault():
-            promise = await self._appends.promise()
-            if not promise.on_reply:
-                commands.append(("WAITAOF", 1, 0, int(1000 * (PATIENCE - 1))))
-            replies = await self._appends.call(*commands)
-            if not promise.on_reply and replies.pop()[0] < 1:
-                raise StoreUnavailable("Valkey is not available: its file is not written")
-            self._total = int(replies[-1])
+            *_, total = await self._appends.call(*commands, durable=True)
+        self._total = max(self._total, int(total))
 
     async def backlog(self, limit: int) -> Backlog:
         """Of the stream, and of what is behind it where that answers; else as it last was there."""
+        self._appends.doubt()  # once a second, the pace of looks: somebody may set another appendfsync as it runs
         with _nobodys_fault():
             here = await self._waiting()
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, Final, Protocol
 
 from redis.asyncio.connection import ConnectionPool
@@ -52,49 +52,54 @@ class Wire(Protocol):
 class Link:
     """`await link.call(("XLEN", "key"), ...)`: the replies. One call at a time; a lost connection is made anew.
 
-    Each new connection is judged first: a server that came back with other settings is as dangerous as a new one.
-    `url` may hold a password: it is never printed. Raises ConfigError where it is none.
+    Each new connection is judged first, and any that is doubted: a server that came back with other settings is as
+    dangerous as a new one. `url` may hold a password: it is never printed. Raises ConfigError where it is none.
     """
 
     def __init__(self, url: str) -> None:
         self._connection = connection(url)
         self._turn = asyncio.Lock()
-        self._promise: Promise | None = None
+        self._promise: Promise | None = None  # None: it is to be judged
 
     def __repr__(self) -> str:
         return f"Link(promise={self._promise})"
 
     async def promise(self) -> Promise:
         """What the server promises of a write. Raises UnsafeStore, StoreError, StoreUnavailable."""
-        if self._promise is None:
-            await self.call(("PING",))
-        assert self._promise is not None  # noqa: S101  a connection has one, or is none
+        await self.call(("PING",))
+        assert self._promise is not None  # noqa: S101  nothing is asked without
         return self._promise
 
-    async def call(self, *commands: Command, patience: float = PATIENCE) -> list[Any]:
-        """Replies in the commands' order, bytes as they came. Raises StoreUnavailable, StoreError, Overloaded.
+    def doubt(self) -> None:
+        """Its settings may have changed while we were connected: the next call looks."""
+        self._promise = None
 
-        A command may have been done although it raises, and is done twice where the connection was lost meanwhile.
+    async def call(self, *commands: Command, patience: float = PATIENCE, durable: bool = False) -> list[Any]:
+        """Replies in the commands' order, bytes as they came. Raises StoreUnavailable, UnsafeStore, StoreError,
+        Overloaded.
+
+        durable: returns once what was written is on disk. A command may have been done although it raises, and is done
+        twice where the connection was lost meanwhile.
         """
         async with self._turn:
             with mapped_errors():
                 async with asyncio.timeout(patience):
                     if self._connection.is_connected:
-                        try:
-                            return await self._exchange(commands)
-                        except (Lost, OSError):
-                            self._promise = None  # most likely lost since the last call: the server was restarted
-                    await self._connect()
-                    return await self._exchange(commands)
+                        with suppress(Lost, OSError):  # most likely since the last call: the server was restarted
+                            return await self._judged(commands, durable=durable)
+                    self._promise = None
+                    await self._connection.connect()
+                    return await self._judged(commands, durable=durable)
 
-    async def _connect(self) -> None:
-        self._promise = None
-        await self._connection.connect()
-        try:
+    async def _judged(self, commands: tuple[Command, ...], *, durable: bool) -> list[Any]:
+        if self._promise is None:
             self._promise = await judge(self._exchange)
-        except BaseException:
-            await self._connection.disconnect(nowait=True)
-            raise
+        if not durable or self._promise.on_reply:
+            return await self._exchange(commands)
+        *replies, (written, *_) = await self._exchange((*commands, ("WAITAOF", 1, 0, int(1000 * (PATIENCE - 1)))))
+        if not written:
+            raise StoreUnavailable("Valkey is not available: its file is not written")
+        return replies
 
     async def _exchange(self, commands: tuple[Command, ...]) -> list[Any]:
         # Not the client's own pipeline: its bookkeeping is 5 us a command, and an append is few commands.
