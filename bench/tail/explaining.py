@@ -82,6 +82,6 @@ def against(conditions: Mapping[str, Any], rows: Sequence[Row], why: Sequence[Ro
     parts = "; ".join(f"for each {name} {n:,}, {share(1 - n / events)} fewer" for name, n in counted.items())
     yield (
         f"The article saves 64 % of the calls with windows of 15 s. Counted on the same {events:,} webhooks, were "
-        f"there one call {parts}. So 64 % is about what the joining of one person's events saves; the one batch for all that "
-        "the article describes too saves far more, and that is what is measured here."
+        f"there one call {parts}. So 64 % is about what the joining of one person's events saves; the one batch for "
+        "all that the article describes too saves far more, and that is what is measured here."
     )

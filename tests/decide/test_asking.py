@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from fairturn.config import Organisation, Routing
 from fairturn.config import Settings as Config
 from fairturn.decide.addresses import email_facts
-from fairturn.decide.asking import address_of, asked, decider, inquire, named
+from fairturn.decide.asking import address_of, asked, decider, inquire, named, on_the_clock, patience, silence
 from fairturn.decide.drafts import Draft, claim, missing, wait
 from fairturn.decide.existing import Choice
 from fairturn.model import Existing, Lead, Owner, Person
@@ -222,3 +222,20 @@ def test_a_lead_without_an_owner_of_ours_is_told_of_all_the_same():
     one = Draft(1, lead, "web", {}, "owned")
     assert one.told
     assert one.lead().status == "owned"
+
+
+@pytest.mark.parametrize(
+    ("window", "clock", "seconds"),
+    [
+        ({}, False, 15),
+        ({"window": "fixed", "every": "10s"}, True, 25),
+        ({"window": "fixed", "every": "10s", "lookup_linger": "2s"}, False, 15),
+        ({"window": "none"}, False, 15),
+    ],
+)
+def test_with_a_fixed_window_the_wait_for_the_tick_is_none_for_the_crm(window, clock, seconds):
+    crm = asked(config(crm=SALESFORCE | window))["crm"]
+    assert (on_the_clock(crm), patience(crm)) == (clock, seconds)
+    assert f"within {seconds} s" in silence("crm", crm)
+    found = inquire({"crm": crm}, "a@acme.com", {}, NOW, waiting=False)
+    assert found.until == NOW + timedelta(seconds=seconds)

@@ -161,6 +161,12 @@ def test_each_object_has_its_own_limit():
     assert (sum(lead < 100 for lead in leads), sum(lead >= 100 for lead in leads)) == (30, 5)
 
 
+def test_rows_of_the_own_object_share_its_limit_whether_they_name_it_or_not():
+    mixed = [*of("Lead", row(1), row(2)), row(11), row(12)]
+    assert len(ripe(waiting(*mixed), Window(limits={None: 3, "Lead": 3}, own="Lead"), at(2)).leads) == 3
+    assert len(ripe(waiting(*mixed), Window(limits={None: 4, "Lead": 4}, own="Lead"), at(2)).leads) == 4
+
+
 def test_a_group_that_the_limits_allow_stays_whole():
     window = Window(limits={None: 10})
     rows = group(1, 6) + group(2, 6, 100) + group(3, 4, 200)

@@ -27,6 +27,7 @@ STATE = (
     "valid states.: State/Province"
 )
 FLOW = "We can't save this record because the “Intake” process failed. The flow tried to update records: {}"
+CONTACT = "003000000000009AAA"
 NOT_SHOWN = [{"errorCode": "NOT_FOUND", "message": "The requested resource does not exist"}]
 NOBODY = {
     "compositeResponse": [
@@ -206,12 +207,12 @@ async def test_the_same_in_a_part_of_a_composite(code, message, fields, fate):
         {
             "httpStatusCode": 200,
             "referenceId": "part0",
-            "body": [GOOD | {"id": "00Q000000000009AAA"}],
+            "body": [GOOD | {"id": CONTACT}],
             "httpHeaders": {},
         },
         {"httpStatusCode": 200, "referenceId": "part1", "body": [{"success": False, "errors": [error]}]},
     ]
-    known = outgoing(9, record_id="00Q000000000009AAA", found={}, owner=None, fields=FIELDS)
+    known = outgoing(9, record_id=CONTACT, found={}, owner=None, fields=FIELDS, object_type="Contact")
     left = [(200, {"compositeResponse": parts}), (200, [GOOD])]
 
     def answer(line, head, _):
@@ -229,6 +230,28 @@ async def test_the_same_in_a_part_of_a_composite(code, message, fields, fate):
     assert kind(new) == fate
 
 
+@pytest.mark.parametrize(("code", "message", "fields", "fate"), ROWS)
+async def test_the_same_of_a_new_one_beside_one_that_is_known(code, message, fields, fate):
+    there = "00Q000000000009AAA"
+    error = {"statusCode": code, "message": message, "fields": fields}
+    known = outgoing(9, record_id=there, found={}, owner=None, fields=FIELDS)
+    left = [(200, [GOOD | {"id": there}, {"success": False, "errors": [error]}]), (200, [GOOD])]
+
+    def answer(line, head, _):
+        host = next(x[6:] for x in head.split("\r\n") if x.lower().startswith("host:"))
+        if "oauth2" in line:
+            return token(f"http://{host}")
+        if "describe" in line:
+            return http(404, NOT_SHOWN)
+        return http(200, NOBODY) if "/composite HTTP" in line and len(left) < 2 else http(*left.pop(0))
+
+    async with server(answer) as (url, _), salesforce(url, map=MAP) as destination:
+        answers = await destination.write(Batch(1, "crm", (known, outgoing(1, fields=FIELDS)), NOW))
+    there_, new = answers.outcomes
+    assert kind(there_) == WRITTEN
+    assert kind(new) == fate
+
+
 @pytest.mark.parametrize(("status", "body", "fate"), REQUESTS)
 async def test_a_request(status, body, fate):
     answer = await written(*[(status, body)] * 2)
@@ -240,7 +263,7 @@ async def test_a_part_of_a_composite_or_the_whole_of_it(status, body, fate):
     """A part that is not mentioned is unknown; so is what nobody can read."""
     inner = None if isinstance(body, bytes) else body
     parts = [{"httpStatusCode": status, "referenceId": "part0", "body": inner}]
-    known = outgoing(1, record_id=ID, found={}, owner=None, fields=FIELDS)
+    known = outgoing(1, record_id=CONTACT, found={}, owner=None, fields=FIELDS, object_type="Contact")
 
     def answer(line, head, _):
         host = next(x[6:] for x in head.split("\r\n") if x.lower().startswith("host:"))

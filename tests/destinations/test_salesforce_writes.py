@@ -62,12 +62,13 @@ async def test_known_and_new_ones_and_contacts_travel_in_one_call(org, crm):
     assert answer.calls == 1
     (request,) = calls(org)
     assert request["path"].endswith("/composite")
+    assert [part["path"].partition("/composite/sobjects")[2] for part in request["parts"]] == ["", "/Lead/Id"]
     lead, kim, new = answer.outcomes
     assert lead == Written("ft-1", made["leads"][0], created=False)
     assert kim == Written("ft-2", made["contacts"][0], created=False, object_type="Contact")
     assert isinstance(new, Written)
     assert new.created
-    assert {load.object_type: load.records for load in answer.loads} == {"Lead": 1, "Contact": 1}
+    assert {load.object_type: load.records for load in answer.loads} == {"Lead": 2, "Contact": 1}
     leads, contacts = records(org), records(org, "Contact")
     assert leads[made["leads"][0]]["Rating"] == "Hot"
     assert leads[made["leads"][0]]["OwnerId"] == org.users["bob"]
@@ -75,6 +76,54 @@ async def test_known_and_new_ones_and_contacts_travel_in_one_call(org, crm):
     assert "Rating" not in answer.records["ft-2"]
     assert leads[new.record_id]["OwnerId"] == org.users["ann"]  # no assignment rule ran, in no part
     assert leads[made["leads"][0]]["Fairturn_Id__c"] == "ft-1"
+
+
+async def test_known_and_new_ones_are_one_transaction_of_the_org(org, crm):
+    """Its triggers run once for both: two parts would take their time one after the other."""
+    (there,) = seed(org, {"Email": "lead1@acme.com"})["leads"]
+    destination = crm()
+    answer = await write(destination, adopted(1, there, {}, org.users["bob"], owner=None), outgoing(2), outgoing(3))
+    assert [outcome.created for outcome in answer.outcomes] == [False, True, True]
+    assert org.get("/summary")["work"]["transactions"] == answer.calls == 1
+    assert {load.object_type: load.records for load in answer.loads} == {"Lead": 3}
+    leads = records(org)
+    assert {leads[one.record_id]["Fairturn_Id__c"] for one in answer.outcomes} == {"ft-1", "ft-2", "ft-3"}
+    assert leads[there]["OwnerId"] == org.users["bob"]
+
+
+@pytest.mark.parametrize("tried", [{"attempt": 2}, {"reread": True}, {"confirmed": {"City": "Kiel"}}])
+async def test_a_new_one_that_an_earlier_request_may_have_made_goes_by_our_key(org, crm, tried):
+    made = seed(org, {"Email": "lead1@acme.com"}, {"Email": "lead2@acme.com", "Fairturn_Id__c": "ft-2"})["leads"]
+    known = adopted(1, made[0], {}, org.users["bob"], owner=None)
+    answer = await write(crm(), known, outgoing(3), replace(outgoing(2), **tried))
+    assert [outcome.record_id for outcome in answer.outcomes if not outcome.created] == made
+    assert org.get("/summary")["records"]["Lead"] == 3
+
+
+async def test_a_new_one_that_is_there_after_all_is_found_by_the_next_attempt(org, crm):
+    made = seed(org, {"Email": "lead1@acme.com"}, {"Email": "lead2@acme.com", "Fairturn_Id__c": "ft-2"})["leads"]
+    destination, known = crm(), adopted(1, made[0], {}, org.users["bob"], owner=None)
+    one, two = (await write(destination, known, outgoing(2))).outcomes
+    assert isinstance(one, Written)
+    assert isinstance(two, Later)
+    (again,) = (await write(destination, replace(outgoing(2), attempt=2))).outcomes
+    assert again.record_id == made[1]
+    assert org.get("/summary")["records"]["Lead"] == 2
+
+
+@pytest.mark.parametrize("status", [400, 404])
+async def test_an_org_that_takes_no_upsert_by_the_record_id_gets_them_apart(org, crm, status):
+    (there,) = seed(org, {"Email": "lead1@acme.com"})["leads"]
+    destination, known = crm(), adopted(1, there, {}, org.users["bob"], owner=None)
+    error = [{"errorCode": "NOT_FOUND" if status == 404 else "INVALID_FIELD", "message": "Id is no external id"}]
+    refusal = {"kind": "status", "status": status, "body": error, "on": "write", "path": "/Lead/Id"}
+    org.post("/faults", {"faults": [refusal]})
+    answer = await write(destination, known, outgoing(2))
+    assert [outcome.created for outcome in answer.outcomes] == [False, True]
+    answer = await write(destination, replace(known, version=2), outgoing(3))
+    assert all(isinstance(outcome, Written) for outcome in answer.outcomes)
+    asked = [request["path"] for request in calls(org)]
+    assert sum(path.endswith("/Lead/Id") for path in asked) == 1, "it is not tried again for a while"
 
 
 async def test_a_text_that_reads_as_a_reference_of_a_composite_travels_outside_of_one(org, crm):

@@ -420,7 +420,7 @@ async def test_an_outage_of_the_crm_is_waited_out_or_not_as_the_settings_say(ope
     assert (await a.statuses())["a@gmail.com"][0] == "assigned"
 
 
-async def test_five_hundred_addresses_are_five_look_ups(open_asked: Any) -> None:
+async def test_five_hundred_addresses_are_three_look_ups(open_asked: Any) -> None:
     """At once, since each is full; and the pool's book is right with kept owners among the turns."""
     a = await open_asked(members="ann = 2, bob = 1")
     owners = ["ann@crm.test", "bob@crm.test", "Held", "gone@crm.test"]
@@ -428,14 +428,35 @@ async def test_five_hundred_addresses_are_five_look_ups(open_asked: Any) -> None
     await a.world.route(*people(500))
     await a.answered()
     rows = await a.world.fetch("select asked, calls from look_up")
-    assert [row["asked"] for row in rows] == [100] * 5
-    assert sum(row["calls"] for row in rows) <= 10  # the owners are new to each of them
+    assert [row["asked"] for row in rows] == [200, 200, 100]
+    assert sum(row["calls"] for row in rows) <= 6  # the owners are new to each of them
     kinds = {
         row["kind"]: row["n"] for row in await a.world.fetch("select kind, count(*) as n from assignment group by 1")
     }
     assert kinds["kept"] == 50
     assert kinds["turn"] == 450
     assert await ok(a)
+
+
+async def test_with_a_fixed_window_all_are_asked_about_and_written_on_the_tick(open_asked: Any) -> None:
+    """However they come within it: one look-up, and one request with whoever was known before."""
+    a = await open_asked(crm='window = "fixed"\nevery = "3s"\n')
+    deliver, ask = await a.stations(window="fixed", every="3s", linger="2s")
+    deliver._settings.model_fields_set.discard("lookup_linger")  # as in a file that does not say it
+    async with Listener(a.world.dsn) as listener:
+        route = asyncio.create_task(a.world.station.run(listener.bell("fairturn_event")))
+        async with a.running(deliver, ask):
+            await a.until("select extract(epoch from clock_timestamp())::numeric % 3 < 1")
+            await a.world.post({"email": "a@gmail.com"})
+            await a.until("select exists (select from existing where state = 'due')")
+            await a.world.post({"email": "b@gmail.com"})
+            await a.until("select count(*) = 2 from change where confirmed > 0")
+        a.world.station.stop()
+        await route
+    assert [row["asked"] for row in await a.world.fetch("select asked from look_up")] == [2]
+    [request] = [one for one in a.org.get("/requests")["requests"] if one["kind"] == "write"]
+    assert request["records"] == 2
+    assert await a.world.value("select max(extract(epoch from at)::numeric % 3) from look_up") < 1
 
 
 async def test_an_address_that_was_asked_for_lately_costs_no_call(open_asked: Any) -> None:

@@ -37,12 +37,12 @@ async def test_an_address_that_the_org_breaks_on_keeps_no_others_from_their_answ
     """It is the oldest, and first of every look-up, until it has failed more often than the others."""
     a: Asked = await open_asked()
     await a.world.route({"email": "poison@gmail.com"})
-    await a.world.route(*people(110))
+    await a.world.route(*people(210))
     _, ask = await a.stations()
     asked = spoiled(ask, monkeypatch, "poison@gmail.com")
     async with a.running(ask):
         await a.until("select count(*) >= 11 from existing where state = 'answered'")  # those of the second look-up
-        assert [len(one) for one in asked[:2]] == [100, 11]  # and by now perhaps a third
+        assert [len(one) for one in asked[:2]] == [200, 11]  # and by now perhaps a third
     assert await a.world.value("select state from existing where email = 'poison@gmail.com'") == "due"
 
 

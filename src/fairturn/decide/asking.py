@@ -101,7 +101,7 @@ def inquire(
         else:
             heard[name] = old
             continue
-        end = since + timedelta(seconds=destination.max_wait)
+        end = since + timedelta(seconds=patience(destination))
         if end > now:
             still.append(name)
             until.append(end)
@@ -110,8 +110,19 @@ def inquire(
     return Inquiry(tuple(name for name in ask if name in still), tuple(still), max(until, default=None), heard)
 
 
+def on_the_clock(destination: Destination) -> bool:
+    """Whether questions leave with the ticks of a fixed window, and not `lookup_linger` apart."""
+    return destination.window == "fixed" and "lookup_linger" not in destination.model_fields_set
+
+
+def patience(destination: Destination) -> float:
+    """Seconds that a lead waits for the answer. `max_wait` is for the CRM; the wait for the tick is the user's wish."""
+    return destination.max_wait + (destination.every if on_the_clock(destination) else 0.0)
+
+
 def silence(name: str, destination: Destination) -> str:
-    return f"{name} did not answer within {destination.max_wait:g} s whether the person is there; a new record was made"
+    seconds = f"{patience(destination):g} s"
+    return f"{name} did not answer within {seconds} whether the person is there; a new record was made"
 
 
 def _fresh(old: Existing, now: datetime) -> bool:

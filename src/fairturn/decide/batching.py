@@ -1,14 +1,15 @@
 """When changes leave, and which ones leave together. A window policy is data; nothing here waits or counts time.
 
 `adaptive`: once the oldest change is ripe and a slot is free, everything pending that may go leaves with it, so that
-departures are at least `linger` apart whatever the CRM's speed. `fixed`: at every multiple of `every` since 1970.
+departures are at least `linger` apart whatever the CRM's speed. `fixed`: at every multiple of `every` since 1970; those
+who are to be asked about are asked about then, and come along.
 `none`: one by one, as the synchronous tools do.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Literal
@@ -43,6 +44,7 @@ class Window:
     max_records: int = 200
     limits: Mapping[str | None, int] = field(default_factory=dict)  # object -> what the org swallows of it at once
     lingers: Mapping[Priority, float] = field(default_factory=dict)
+    own: str | None = None  # the destination's own object, by name: rows that do not name theirs are of it
     company: float = 0.0  # seconds until those who are being asked about may come along
 
     def linger_of(self, priority: Priority) -> float:
@@ -51,6 +53,10 @@ class Window:
     def max_wait_of(self, priority: Priority) -> float:
         """The bound of waiting for company; a budget that runs low may hold a change longer than that."""
         return max(self.max_wait, self.linger_of(priority))
+
+    def objects_of(self, rows: Iterable[Ripening]) -> Counter[str | None]:
+        """How many rows there are of each object: of one they go in one request, whether it is named or not."""
+        return Counter(None if row.object_type == self.own else row.object_type for row in rows)
 
     def limit_of(self, object_type: str | None) -> int:
         return max(1, min(self.max_records, self.limits.get(object_type, self.max_records)))
@@ -80,7 +86,7 @@ def ripe(pending: Pending, window: Window, now: datetime) -> Departure:
     if able and min(opens) <= now:
         # Each answer may renew the hope of company; what could leave a linger ago waits for none.
         patience = min(opens) + timedelta(seconds=window.linger)
-        if window.kind == "adaptive" and window.company > 0 and now < patience and not _full(able, window):
+        if window.kind != "none" and window.company > 0 and now < patience and not _full(able, window):
             return Departure((), min(patience, now + timedelta(seconds=window.company)))
         return Departure(_fill(able, window), None)
     return Departure((), min([*opens, *due], default=None))
@@ -100,13 +106,13 @@ def company(asked_at: float | None, heard_at: float, left_at: float, linger: flo
 
 def _full(able: Sequence[Ripening], window: Window) -> bool:
     """Whether there is no room for company."""
-    by_object = Counter(row.object_type for row in able)
+    by_object = window.objects_of(able)
     return len(able) >= window.max_records or any(n >= window.limit_of(name) for name, n in by_object.items())
 
 
 def _crowded(able: Sequence[Ripening], window: Window) -> bool:
     """Whether more than a full request waits."""
-    by_object = Counter(row.object_type for row in able)
+    by_object = window.objects_of(able)
     return len(able) > window.max_records or any(n > window.limit_of(name) for name, n in by_object.items())
 
 
@@ -117,7 +123,7 @@ def _opens(row: Ripening, window: Window, *, alone: bool) -> datetime:
     if window.kind == "none":
         return max(row.first_event_at, row.due_at)
     if window.kind == "fixed":
-        ripe_at = _tick_after(row.first_event_at, window.every)
+        ripe_at = tick_after(row.first_event_at, window.every)
     else:
         ripe_at = row.first_event_at + timedelta(seconds=window.linger_of(row.priority))
     if not alone:
@@ -125,7 +131,7 @@ def _opens(row: Ripening, window: Window, *, alone: bool) -> datetime:
     return max(ripe_at, row.due_at)
 
 
-def _tick_after(moment: datetime, every: float) -> datetime:
+def tick_after(moment: datetime, every: float) -> datetime:
     step = timedelta(seconds=max(every, 0.001))
     return EPOCH + ((moment - EPOCH) // step + 1) * step
 
@@ -153,7 +159,7 @@ class _Room:
     by_object: Counter[str | None] = field(default_factory=Counter)
 
     def fits(self, group: Sequence[Ripening]) -> bool:
-        more = Counter(row.object_type for row in group)
+        more = self.window.objects_of(group)
         return self.total + len(group) <= self.window.max_records and all(
             self.by_object[name] + n <= self.window.limit_of(name) for name, n in more.items()
         )
@@ -162,7 +168,7 @@ class _Room:
         if not self.fits((row,)):
             return False
         self.total += 1
-        self.by_object[row.object_type] += 1
+        self.by_object += self.window.objects_of((row,))
         return True
 
 

@@ -32,6 +32,7 @@ LEASE = 10.0  # seconds
 RENEW = 3.0
 POLL = 5.0  # seconds between looks at what nobody told us of
 PERSON = 300.0  # seconds between tries of what only a person can mend
+SOON = 0.1  # seconds by which two timers of one tick may lie apart
 BURST, RATE = 50.0, 25.0  # calls at once, and calls a second, until the CRM tells its own: a bound on our own mistakes
 
 
@@ -67,6 +68,7 @@ class Account:
         self._asked: dict[int, float] = {}  # look-ups that are out -> when they left; monotonic
         self._look_ups = 0
         self._heard_at = 0.0  # of the last look-up's answer
+        self._intended: float | None = None  # when a look-up leaves that a write of the same tick waits for
         self._unsettled = 0
         self._nudges: list[asyncio.Event] = []
         self._keeping: asyncio.Task[None] | None = None
@@ -151,6 +153,10 @@ class Account:
 
     # ---- look-ups, and the requests that follow them ----------------------------------------------------------------
 
+    def intend(self, at: float | None) -> None:
+        """A look-up will leave then. A write that may leave at the same moment must not leave before it."""
+        self._intended = at
+
     @contextlib.contextmanager
     def asking(self) -> Iterator[None]:
         """While a look-up is out: those whom it is about will be written next."""
@@ -168,7 +174,10 @@ class Account:
 
     def company(self, left_at: float, now: float) -> float:
         """Seconds that a request waits for those who are asked about. left_at: when the last one left."""
-        return company(min(self._asked.values(), default=None), self._heard_at, left_at, self.settings.linger, now)
+        asked = min(self._asked.values(), default=None)
+        if asked is None and self._intended is not None and self._intended <= now + SOON:
+            asked = self._intended
+        return company(asked, self._heard_at, left_at, self.settings.linger, now)
 
     async def know_org(self) -> None:
         """Before the first request: the org that answers is the one this ledger was filled for. Raises WrongOrg."""

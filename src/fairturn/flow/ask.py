@@ -17,6 +17,8 @@ from dataclasses import replace
 import structlog
 
 from fairturn.decide import breaker
+from fairturn.decide.asking import on_the_clock
+from fairturn.decide.batching import tick_after
 from fairturn.errors import Contended, DestinationError, LoginRefused, StoreError, StoreUnavailable, WrongOrg
 from fairturn.flow.account import POLL, Account
 from fairturn.flow.memory import Memory
@@ -26,7 +28,7 @@ from fairturn.ports import Questions, Wake
 
 log = structlog.get_logger(__name__)
 
-MOST = 100  # addresses of one look-up
+MOST = 200  # addresses of one look-up
 SLOTS = 4  # look-ups at once, while more than one is full
 SPOILED = 20_000  # addresses kept that were in a failed look-up
 GRACE = 2.0  # seconds beyond the look-up's time-out in which the destination has to return
@@ -80,6 +82,7 @@ class Ask:
         due = [one for one in await self._questions.due(self._account.name, page) if one.lead not in self._asking]
         due = await self._remembered(due, loop.time())
         if not due:
+            self._account.intend(None)
             return POLL
         now = loop.time()
         shut = max(self._account.ready(now, paused_too=True), self._quiet_until - now)
@@ -90,7 +93,8 @@ class Ask:
             return shut
         emails = self._company(due)
         full = len(emails) >= MOST
-        if (wait := self._opens(full=full) - now) > 0:
+        if (wait := self._opens(due, now, full=full)) > 0:
+            self._account.intend(now + wait if on_the_clock(self._settings) else None)
             return wait
         chosen = set(emails)
         self._leave([one for one in due if one.email in chosen], emails, now)
@@ -105,13 +109,18 @@ class Ask:
         alike = [email for email in emails if self._spoiled[email] == least][:MOST]
         return alike[: breaker.probe(self._failures, len(alike))]
 
-    def _opens(self, *, full: bool) -> float:
-        """When the next look-up may leave: with a full one waiting at once, else in company of those that come soon."""
+    def _opens(self, due: Sequence[Question], now: float, *, full: bool) -> float:
+        """Seconds until the next look-up may leave: 0 with a full one, else in company of those who come soon."""
         if self._failures and self._pump.in_flight:
             return math.inf  # a single probe until one is answered
         if full and self._pump.in_flight < SLOTS:
             return 0.0
-        return math.inf if self._pump.in_flight else self._last + self._settings.lookup_linger
+        if self._pump.in_flight:
+            return math.inf
+        time = self._account.time()
+        if on_the_clock(self._settings) and time is not None:
+            return (tick_after(min(one.since for one in due), self._settings.every) - time).total_seconds()
+        return self._last + self._settings.lookup_linger - now
 
     def _why_shut(self, now: float) -> str | None:
         """The trouble, where there is one: waiting for a token of the bucket is none."""

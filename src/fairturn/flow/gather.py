@@ -53,6 +53,7 @@ def window_of(
         max_records=breaker.probe(failures, settings.max_records),
         limits={} if sizes is None else limits_of(settings, sizes),
         lingers=held,
+        own=settings.object,
     )
 
 

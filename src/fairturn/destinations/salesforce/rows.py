@@ -1,4 +1,10 @@
-"""Records on their way, and the requests that carry them: by id what is known there, by our key what is new."""
+"""Records on their way, and the requests that carry them: by id what is known there, by our key what is new.
+
+Each request, and each part of a Composite, is a transaction of the org's, with its triggers and the time that they
+take. So what is known and what is new travel in one, by an upsert on the record id: without an id a record is made.
+That is no upsert of ours (a second one would be refused as a duplicate of our key, where the field is unique), so it is
+for the first attempt alone; what may be there already goes by our key.
+"""
 
 from __future__ import annotations
 
@@ -46,18 +52,45 @@ class Writing(Run):
     loads: list[Load] = field(default_factory=list)
 
 
-def parts(rows: Sequence[Row]) -> list[list[Row]]:
-    """Each is one Collections request: an update takes several objects in runs, an upsert one object."""
-    known = sorted((row for row in rows if row.out.record_id is not None), key=lambda row: row.sobject)
-    new: dict[str, list[Row]] = {}
-    for row in rows:
-        if row.out.record_id is None:
-            new.setdefault(row.sobject, []).append(row)
-    return [part for part in (known, *new.values()) if part]
+def parts(rows: Sequence[Row], *, join: bool = True) -> list[list[Row]]:
+    """Each is one Collections request: an update takes several objects in runs, an upsert one object.
+
+    join: known and new ones of an object may share one.
+    """
+    shared = _shared(rows) if join else frozenset()
+    known: list[Row] = []
+    others: dict[tuple[str, bool], list[Row]] = {}
+    for row in sorted(rows, key=lambda row: (row.sobject, row.out.record_id is None)):
+        together = row.sobject in shared and (row.out.record_id is not None or _is_first(row))
+        if row.out.record_id is not None and not together:
+            known.append(row)
+        else:
+            others.setdefault((row.sobject, together), []).append(row)
+    return [part for part in (known, *others.values()) if part]
+
+
+def _shared(rows: Sequence[Row]) -> frozenset[str]:
+    """Objects of which some are known and some are made for the first time."""
+    known = {row.sobject for row in rows if row.out.record_id is not None}
+    return frozenset(known & {row.sobject for row in rows if _is_first(row)})
+
+
+def _is_first(row: Row) -> bool:
+    """Whether no request that may have arrived carried this new record."""
+    out = row.out
+    return out.record_id is None and out.attempt == 1 and out.confirmed is None and not out.reread
+
+
+def is_joined(part: Sequence[Row]) -> bool:
+    return len({row.out.record_id is None for row in part}) == 2
 
 
 def request(rows: Sequence[Row], external_id: str, root: str, headers: Mapping[str, str]) -> Part:
     """Of one part. root: /services/data/vXX.X/composite/sobjects"""
+    if is_joined(rows):
+        marked = [(r, {external_id: r.key} if r.stamp or r.out.record_id is None else {}) for r in rows]
+        body = payload([(r.sobject, {"Id": r.out.record_id, **r.record, **key}) for r, key in marked])
+        return Part("PATCH", f"{root}/{rows[0].sobject}/Id", body, headers)
     if rows[0].out.record_id is None:
         path = f"{root}/{rows[0].sobject}/{external_id}"
         return Part("PATCH", path, payload([(r.sobject, {external_id: r.key, **r.record}) for r in rows]), headers)

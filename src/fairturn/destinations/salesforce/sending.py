@@ -17,7 +17,7 @@ from typing import Final
 from fairturn.decide.sizing import SLOW
 from fairturn.destinations.http import NoAnswer
 from fairturn.destinations.salesforce.decode import Reading, overloaded, read
-from fairturn.destinations.salesforce.rows import MAX_RECORDS, Row, Writing, evenly, objects, parts, request
+from fairturn.destinations.salesforce.rows import MAX_RECORDS, Row, Writing, evenly, is_joined, objects, parts, request
 from fairturn.destinations.salesforce.wire import Part, Wire
 from fairturn.errors import DestinationError
 from fairturn.model import Later, Load, Outcome, Refused, Unknown, Written
@@ -25,6 +25,7 @@ from fairturn.model import Later, Load, Outcome, Refused, Unknown, Written
 ROOT: Final = "composite/sobjects"
 MOST_CALLS: Final = 60  # of one write; what is left then waits for the next, which is smaller
 LEAST: Final = 1.0  # seconds that must be left for one request more
+APART: Final = 600.0  # seconds in which known and new ones go apart, after a request that had both was not read
 TOO_MANY: Final = "the org's automation does not swallow so many records at once: "
 
 
@@ -33,6 +34,7 @@ class Sender:
         self._wire = wire
         self._external_id = external_id
         self._headers = headers
+        self._apart_until = 0.0  # monotonic
 
     async def send(self, run: Writing, rows: Sequence[Row]) -> None:
         """Whatever happens, every row gets an outcome."""
@@ -72,17 +74,23 @@ class Sender:
 
     async def _exchange(self, run: Writing, rows: Sequence[Row]) -> list[tuple[list[Row], Reading, float]]:
         """Each part with its answer, and the seconds that its transaction may have taken."""
-        groups = parts(rows)
+        clock = asyncio.get_running_loop().time
+        groups = parts(rows, join=self._apart_until <= clock())
         requests = [request(part, self._external_id, self._wire.path(ROOT), self._headers) for part in groups]
-        began = asyncio.get_running_loop().time()
+        began = clock()
         together = len(groups) > 1 and not any(refers(row) for row in rows)
         readings = await self._together(run, groups, requests) if together else None
         if readings is None:
             readings = [await self._alone(run, *one) for one in zip(groups, requests, strict=True)]
-        seconds = asyncio.get_running_loop().time() - began
-        return [
-            (part, reading, seconds * len(part) / len(rows)) for part, reading in zip(groups, readings, strict=True)
-        ]
+        seconds = clock() - began
+        found: list[tuple[list[Row], Reading, float]] = []
+        for part, reading in zip(groups, readings, strict=True):
+            if is_joined(part) and _not_read(reading):
+                self._apart_until = clock() + APART
+                found += await self._exchange(run, part)
+            else:
+                found.append((part, reading, seconds * len(part) / len(rows)))
+        return found
 
     async def _together(
         self, run: Writing, groups: Sequence[list[Row]], requests: Sequence[Part]
@@ -101,6 +109,12 @@ class Sender:
             return read(await self._wire.send(run, asked), [row.out for row in part])
         except DestinationError as error:
             return _unanswered(part, error)
+
+
+def _not_read(reading: Reading) -> bool:
+    """Nothing was written: one of the records spoils the request, or the org knows no upsert by the record id."""
+    unknown = all(isinstance(one, Later) and one.code == "NOT_FOUND" for one in reading.outcomes)
+    return reading.kind == "split" or unknown
 
 
 def refers(row: Row) -> bool:
