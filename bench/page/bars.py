@@ -76,15 +76,12 @@ def of_adaptive(ours: Row, crm: str) -> Iterator[Bar]:
 
 
 def of_intake(found: Found) -> Iterator[Bar]:
-    echo, batch, sync, locked = (
-        one(found["rows"], server=name) for name in ("echo", "fairturn", "fairturn_sync", "skip_locked")
-    )
-    if echo and batch:
-        share = batch["per_second"] / echo["per_second"]
+    ratios = found.get("ratios", {})
+    if (share := ratios.get("fairturn_to_echo")) is not None:
         yield Bar("intake: batch lane to the bare echo: 0.60", hundredths(share), share >= 0.6)
-    if sync and locked:
-        faster = sync["per_second"] / locked["per_second"]
+    if (faster := ratios.get("fairturn_sync_to_skip_locked")) is not None:
         yield Bar("intake: sync lane to a SKIP LOCKED transaction per request: 2 ×", times(faster), faster >= 2)
+    batch = one(found["rows"], server="fairturn")
     if batch and (point := one(batch.get("rates", ()), rate=1000)):
         slow = point["p99_ms"]
         yield Bar("intake: batch lane's p99 at 1,000/s: 25 ms", f"{milliseconds(slow)} ms", slow <= 25)

@@ -26,7 +26,7 @@ def servers(found: Found) -> list[tuple[str, Row]]:
 
 def ceiling_table(found: Found) -> str:
     base = one(found["rows"], server="echo")
-    head = ("", "answered / s", "of the echo", "p50 ms", "p95", "p99", "CPU ms / 1,000, server", "PostgreSQL")
+    head = ("", "answered / s", "of the echo", "p50 ms", "p95", "p99", "CPU ms / 1,000, server", "database")
     lines = [
         (
             words,
@@ -34,11 +34,17 @@ def ceiling_table(found: Found) -> str:
             hundredths(row["per_second"] / base["per_second"]) if base else "",
             *(milliseconds(row[f"p{q}_ms"]) for q in (50, 95, 99)),
             cpu(row.get("server_cpu_s_per_1000")),
-            cpu(row.get("postgresql_cpu_s_per_1000")),
+            cpu(database(row)),
         )
         for words, row in servers(found)
     ]
     return markdown(head, lines)
+
+
+def database(row: Row) -> float | None:
+    """Processor seconds of PostgreSQL or Valkey, whichever the answer waits for."""
+    spent = [row[name] for name in ("postgresql_cpu_s_per_1000", "valkey_cpu_s_per_1000") if name in row]
+    return sum(spent) if spent else None
 
 
 def rates(found: Found) -> list[int]:
@@ -54,7 +60,10 @@ def rate_table(found: Found) -> str:
 
 def at_rate(row: Row, rate: int) -> str:
     point = one(row["rates"], rate=rate)
-    return "" if point is None else f"{milliseconds(point['p50_ms'])} / {milliseconds(point['p99_ms'])}"
+    if point is None:
+        return ""
+    told = f"{milliseconds(point['p50_ms'])} / {milliseconds(point['p99_ms'])}"
+    return told if point.get("keeps_up", True) else f"{told} *"
 
 
 def plot(found: Found) -> Plot | None:
@@ -82,7 +91,9 @@ def blocks(found: Found) -> dict[str, str]:
 
 def section(found: Found) -> str:
     drawn = plot(found)
-    parts = [INTRO, drawn.image() if drawn else "", ceiling_table(found)]
+    told = found["conditions"]
+    intro = INTRO.format(clients=told["clients"], rounds=told["rounds"], load=told.get("load", "our own"))
+    parts = [intro, drawn.image() if drawn else "", ceiling_table(found)]
     if rates(found):
         parts += [RATES, rate_table(found)]
     return "\n\n".join(part for part in [*parts, notes(found)] if part) + "\n"
@@ -93,9 +104,10 @@ INTRO = """\
 
     python -m bench intake --keep
 
-How many webhooks are answered in a second when the next is sent as soon as the last is answered. Servers take turns;
-medians of the rounds. The load is a process of its own; it and PostgreSQL share the cores with the server."""
+How many webhooks are answered in a second by {clients} connections, each sending its next request when it is answered.
+Servers take turns; medians of the rounds ({rounds}). The load ({load}) is a process of its own; it and PostgreSQL share
+the cores with the server."""
 
 RATES = """\
-At fixed rates, whether the server keeps up or not: the time counts from when the request was to be sent, so a server
-that stands still for a moment pays for all who would have come meanwhile."""
+At fixed rates, as far as the server goes. The time counts from when the request was to be sent, so a server that stands
+still for a moment pays for all who would have come meanwhile. An asterisk: it does not keep up."""

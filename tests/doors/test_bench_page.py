@@ -76,7 +76,8 @@ RESULTS: dict[str, dict[str, Any]] = {
             )
         ],
     },
-    "intake": {"conditions": {}, "rows": [server("echo", 40_000), server("fairturn", 20_000), server("insert", 5_000)]},
+    "intake": {"conditions": {"clients": 64, "rounds": 3}, "ratios": {"fairturn_to_echo": 0.5},
+               "rows": [server("echo", 40_000), server("fairturn", 20_000), server("insert", 5_000)]},
     "growth": {"conditions": {}, "ratio": 1.2, "rows": [
         {"base": 10_000, "ms_per_1000": 230.0}, {"base": 1_000_000, "ms_per_1000": 276.0},
     ]},
