@@ -13,7 +13,8 @@ from fairturn.desk import FailedFilter, LeadFilter
 from fairturn.destinations.salesforce.inspect import open_inspect
 from fairturn.flow import judging
 from fairturn.flow.plan import Plans
-from fairturn.flow.station import RouteStation, SyncLane
+from fairturn.flow.station import RouteStation
+from fairturn.flow.sync import SyncLane
 from fairturn.intake.answers import owner
 from fairturn.model import LookUp, Person
 from fairturn.operate.audit import audit

@@ -8,8 +8,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import asyncpg
+import pytest
 
-from fairturn.flow.station import SyncLane
+from fairturn.errors import StoreError
+from fairturn.flow.sync import SyncLane
+from fairturn.model import Assigned
 from fairturn.stores.postgres.journal import PostgresJournal
 from fairturn.stores.postgres.wake import Listener
 from tests.flow.whole import people
@@ -81,3 +84,60 @@ async def test_callers_while_another_holds_the_pool(world: Worlds) -> None:
     told = Counter(answer[event].rep for event, answer in zip(events, again, strict=True))
     assert told == {"ann": 2, "bob": 2, "cid": 2}
     assert await w.value("select count(*) from assignment where kind = 'turn'") == 6
+
+
+async def test_what_callers_are_told_is_what_the_store_says_of_them(world: Worlds) -> None:
+    """Owners of a turn, of a rule and of the lead before; parked, ignored and held ones; a person of two events."""
+    w = await world(config(rules=OF_EACH_KIND, pool="", more="[pools.empty]\nmembers = { dan = 1 }\n", reps=("dan",)))
+    await w.pause("dan")
+    known = {"email": "known@gmail.com"}
+    await w.route(known, {"email": "two@gmail.com"}, {"visitor": "v2"})
+    payloads = [{"email": f"{name}@gmail.com", "city": name} for name in ("turn", "park", "junk", "held", "mine")]
+    payloads += [known | {"city": "turn"}, {"email": "two@gmail.com", "visitor": "v2"}, {"visitor": "v2", "city": "x"}]
+    events = await w.post(*payloads, lane="sync")
+    answers: dict[bytes, Assigned] = {}
+    assert await w.station.route(events, answers) == len(events)
+    assert answers == await PostgresJournal(w.database).results(events)
+    assert Counter(one.status for one in answers.values()) == {"assigned": 5, "parked": 1, "ignored": 1, "held": 1}
+    async with lane_of(w) as lane:  # once more, when no station takes them any more
+        assert await lane.owners(events, 5.0) == answers
+
+
+async def test_a_caller_is_told_nothing_that_was_not_committed(world: Worlds) -> None:
+    w = await world(config())
+    events = await w.post(*people(2), lane="sync")
+    answers: dict[bytes, Assigned] = {}
+    connection = await asyncpg.connect(w.dsn)
+    await connection.execute(REFUSES_AT_COMMIT)
+    with pytest.raises(StoreError):
+        await w.station.route(events, answers)
+    assert answers == {}
+    await connection.close()
+
+
+OF_EACH_KIND = """
+[[rules]]
+id = "junk"
+when = 'lead.city == "junk"'
+ignore = true
+[[rules]]
+id = "later"
+when = 'lead.city == "park"'
+park = "Queue"
+[[rules]]
+id = "away"
+when = 'lead.city == "held"'
+pool = "empty"
+[[rules]]
+id = "mine"
+when = 'lead.city == "mine"'
+owner = "cid"
+[[rules]]
+id = "rest"
+when = "true"
+pool = "main"
+"""
+REFUSES_AT_COMMIT = """
+create function no() returns trigger language plpgsql as $$ begin raise 'not now'; end $$;
+create constraint trigger no after insert on lead deferrable initially deferred for each row execute function no();
+"""

@@ -22,8 +22,9 @@ from fairturn.config import Hmac, Settings, SharedSecret
 from fairturn.errors import FairturnError
 from fairturn.flow.accept import Accept, Bounds
 from fairturn.flow.engine import Engine, Station
-from fairturn.flow.station import RouteStation, SyncLane
+from fairturn.flow.station import RouteStation
 from fairturn.flow.sweep import Sweep
+from fairturn.flow.sync import SyncLane
 from fairturn.intake.app import Door, build
 from fairturn.intake.express import Express
 from fairturn.intake.wire import ASGIApp

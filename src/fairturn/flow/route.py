@@ -14,7 +14,7 @@ from fairturn.flow.judging import judge, known_of, same_people, together
 from fairturn.flow.plan import Plan
 from fairturn.flow.reading import Read, read
 from fairturn.flow.turns import GiveBack, take_turns
-from fairturn.model import Lead
+from fairturn.model import Assigned, Lead
 from fairturn.ports import LeadWrite, Routed, RouteStep, Taken
 
 NOTED = 20  # marks kept of one event
@@ -33,9 +33,19 @@ class Sorted:
     returns: list[GiveBack] = field(default_factory=list)
     notes: list[tuple[str, str, str]] = field(default_factory=list)
 
+    def answers(self) -> dict[bytes, Assigned]:
+        """What a caller is told of the events, where that is all known here: as `Journal.results` would say it, once
+        this is committed.
+        """
+        told: dict[int, Assigned] = {}
+        for draft in self.drafts:
+            if draft.reason and draft.status in ("assigned", "parked", "held", "ignored"):
+                told[draft.id] = Assigned(draft.id, draft.status, draft.rep, draft.pool, draft.reason)
+        return {event: told[lead] for event, lead in self.events.items() if lead in told}
 
-async def route_events(step: RouteStep, plan: Plan, taken: Taken) -> int:
-    """Everything that the events of one batch cause, written. Returns the number of leads touched."""
+
+async def route_events(step: RouteStep, plan: Plan, taken: Taken) -> Sorted:
+    """Everything that the events of one batch cause, written."""
     reading = read(plan, taken.events)
     reads, problems = list(reading.reads), reading.problems
     leads, fresh = await _bind(step, plan, reads, problems)
@@ -60,7 +70,7 @@ async def route_events(step: RouteStep, plan: Plan, taken: Taken) -> int:
             rules={draft.id: draft.rule for draft in drafts if draft.rule},
         )
     )
-    return len(drafts)
+    return batch
 
 
 async def _bind(

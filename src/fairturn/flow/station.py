@@ -19,9 +19,9 @@ from fairturn.errors import (
     Unstorable,
 )
 from fairturn.flow.plan import Plan, Plans
-from fairturn.flow.route import Served, route_again, route_due, route_events, route_held
+from fairturn.flow.route import Served, Sorted, route_again, route_due, route_events, route_held
 from fairturn.model import Assigned
-from fairturn.ports import OWNER_REFUSED, Journal, Router, RouteStep, Taken, Wake
+from fairturn.ports import OWNER_REFUSED, Router, RouteStep, Taken, Wake
 
 log = structlog.get_logger(__name__)
 TRIES = 8  # of a transaction that met another station: deadlock, merged lead, new config
@@ -68,31 +68,42 @@ class RouteStation:
     def stop(self) -> None:
         self._stopping.set()
 
-    async def route(self, only: Sequence[bytes] | None = None) -> int:
-        """One batch. Returns the number of events that it took; a batch that fails is redone event by event."""
+    async def route(self, only: Sequence[bytes] | None = None, answers: dict[bytes, Assigned] | None = None) -> int:
+        """One batch. Returns the number of events that it took; a batch that fails is redone event by event.
+
+        answers: gets what became of them, once it is committed; those that only the store can tell are left out.
+        """
         seen: list[bytes] = []
+        sorted_: Sorted | None = None
 
         async def act(step: RouteStep, plan: Plan, taken: Taken) -> int:
+            nonlocal sorted_
             seen[:] = [event.id for event in taken.events]
-            return await route_events(step, plan, taken) if taken.events else 0
+            sorted_ = await route_events(step, plan, taken) if seen else None
+            return len(seen)
 
         try:
             await self._transact(act, only=only)
         except Unstorable as error:
-            await self._one_by_one(seen, error)
+            await self._one_by_one(seen, error, answers)
         except (StoreError, StaleLead, ConfigError):
             raise  # the store's trouble, or that of settings which we cannot read; not the events': they wait
         except Exception as error:  # noqa: BLE001  # whatever one event did to us, its neighbours must not pay
-            await self._one_by_one(seen, error)
+            await self._one_by_one(seen, error, answers)
+        else:
+            if answers is not None and sorted_ is not None:
+                answers |= sorted_.answers()
         return len(seen)
 
-    async def _one_by_one(self, events: Sequence[bytes], error: Exception) -> None:
+    async def _one_by_one(
+        self, events: Sequence[bytes], error: Exception, answers: dict[bytes, Assigned] | None
+    ) -> None:
         """A batch that failed is redone event by event; one that fails alone is set aside, where a person sees it."""
         if not events:
             raise error
         if len(events) > 1:
             for event in events:
-                await self.route([event])
+                await self.route([event], answers)
             return
         log.error("route.quarantined", which=events[0].hex(), error=str(error), kind=type(error).__name__)
         await self._router.quarantine(events[0], f"could not be routed: {error}"[:1000])
@@ -230,44 +241,3 @@ class RouteStation:
             await asyncio.wait_for(self._stopping.wait(), seconds)
         except TimeoutError:
             return
-
-
-def undecided(found: Assigned | None) -> bool:
-    return found is None or found.status == "waiting"
-
-
-class SyncLane:
-    """Callers who wait for an owner are routed together: one route transaction at a time takes all who wait."""
-
-    def __init__(self, station: RouteStation, journal: Journal, wake: Wake) -> None:
-        self._station = station
-        self._journal = journal
-        self._wake = wake
-        self._waiting: dict[bytes, asyncio.Future[None]] = {}
-        self._task: asyncio.Task[None] | None = None
-
-    async def owners(self, events: Sequence[bytes], deadline: float) -> Mapping[bytes, Assigned]:
-        """What became of the events within `deadline` seconds; those not routed by then are left out."""
-        loop = asyncio.get_running_loop()
-        until = loop.time() + deadline
-        futures = [self._waiting.setdefault(event, loop.create_future()) for event in events]
-        if self._task is None or self._task.done():
-            self._task = loop.create_task(self._drain())
-        await asyncio.wait(futures, timeout=deadline)
-        found = await self._journal.results(events)
-        while any(undecided(found.get(event)) for event in events) and (left := until - loop.time()) > 0:
-            # Another station took it, or it waits for a field: its commit wakes us.
-            await self._wake.wait(min(left, POLL / 10))
-            found = await self._journal.results(events)
-        return found
-
-    async def _drain(self) -> None:
-        while self._waiting:
-            batch = list(self._waiting)
-            try:
-                await self._station.route(batch)
-            except FairturnError as error:
-                log.warning("sync.failed", error=str(error))
-            for event in batch:
-                if not (future := self._waiting.pop(event)).done():
-                    future.set_result(None)
