@@ -24,4 +24,4 @@ def draw(plot: Plot, folder: Path) -> None:
         axes.xaxis.set_minor_locator(NullLocator())
         axes.xaxis.set_major_formatter(FuncFormatter(lambda n, _: f"{n:,.0f}"))
         axes.set_xlabel("leads there already (log)")
-        axes.set_title("ms per 1,000 leads")
+        axes.set_title("ms per 1,000 events")
