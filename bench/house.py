@@ -21,6 +21,7 @@ import asyncpg
 import orjson
 
 from bench import settings
+from bench.leads import SOURCE
 from bench.machine import cpu_seconds
 from fairturn.assemble.demo.processes import free_port
 from fairturn.stores.postgres import embedded, migrate
@@ -131,10 +132,17 @@ class Sender:
 
 @contextmanager
 def sender(
-    port: int, log: Path, *, first: int, requests: int, clients: int, seconds: float | None = None
+    port: int,
+    log: Path,
+    *,
+    first: int,
+    requests: int,
+    clients: int,
+    seconds: float | None = None,
+    source: str = SOURCE,
 ) -> Iterator[Sender]:
     command = [sys.executable, "-m", "bench.sender", "--port", str(port), "--first", str(first)]
-    command += ["--requests", str(requests), "--clients", str(clients)]
+    command += ["--requests", str(requests), "--clients", str(clients), "--source", source]
     command += ["--seconds", str(seconds)] if seconds is not None else []
     with process(command, log, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
         yield Sender(running)

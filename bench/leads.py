@@ -18,14 +18,14 @@ FREE: Final = ("gmail.com", "outlook.com", "yahoo.com", "web.de")
 COUNTRIES: Final = ("DE", "US", "FR", "GB", "ES", "BR")
 
 
-def requests(first: int, count: int) -> list[bytes]:
+def requests(first: int, count: int, source: str = SOURCE) -> list[bytes]:
     """HTTP requests of leads number `first` and on, signed and ready to be written to a socket."""
     dice = Random(first)
     weights = list(accumulate(1 / rank for rank in range(1, COMPANIES + 1)))
     companies = dice.choices(range(COMPANIES), cum_weights=weights, k=count)
     free = [dice.random() < FREE_SHARE for _ in range(count)]
     return [
-        request(body(first + place, company, alone=alone))
+        request(body(first + place, company, alone=alone), source)
         for place, (company, alone) in enumerate(zip(companies, free, strict=True))
     ]
 
@@ -49,9 +49,9 @@ def body(number: int, company: int, *, alone: bool) -> bytes:
     )
 
 
-def request(content: bytes) -> bytes:
+def request(content: bytes, source: str = SOURCE) -> bytes:
     signature = hmac.digest(SECRET.encode(), content, "sha256").hex().encode()
     return (
         b"POST /in/%b HTTP/1.1\r\nhost: 127.0.0.1\r\nuser-agent: bench\r\naccept: */*\r\n"
         b"content-type: application/json\r\nx-signature: sha256=%b\r\ncontent-length: %d\r\n\r\n%b"
-    ) % (SOURCE.encode(), signature, len(content), content)
+    ) % (source.encode(), signature, len(content), content)

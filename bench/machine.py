@@ -51,7 +51,7 @@ def cpu_seconds(*roots: int) -> float:
     """
     if not Path("/proc/self/stat").exists():
         return float("nan")
-    total = 0
+    total = 0.0
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
             continue
@@ -60,5 +60,15 @@ def cpu_seconds(*roots: int) -> float:
         except OSError:
             continue
         if int(entry.name) in roots or int(fields[1]) in roots:
-            total += int(fields[11]) + int(fields[12])
-    return total / TICKS
+            total += exact(entry) or (int(fields[11]) + int(fields[12])) / TICKS
+    return total
+
+
+def exact(process: Path) -> float:
+    """By the scheduler's own account; 0 where it keeps none. /proc/PID/stat cuts off up to a tick of each process: of
+    128 sessions that share a second's work, nearly all of it.
+    """
+    try:
+        return sum(int((task / "schedstat").read_text().split()[0]) for task in (process / "task").iterdir()) / 1e9
+    except (OSError, ValueError, IndexError):
+        return 0.0

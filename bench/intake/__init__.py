@@ -1,121 +1,124 @@
-"""Webhooks answered durably per second, against the same server's bare echo in the same run."""
+"""Webhooks answered durably per second, against the same server's bare echo and the usual ways, in the same run."""
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from statistics import median
-from typing import Any, TypedDict
+from typing import Any, Final
 
 from bench import machine
-from bench.house import Failed, House, answers, house, process, sender
-from bench.machine import cpu_seconds
-from bench.paper import cpu, markdown
-from fairturn.assemble.demo.processes import free_port
+from bench.intake import load
+from bench.intake.servers import NAMES, servers
+from bench.page.intake import ceiling_table, rate_table
 
-
-class Load(TypedDict):
-    prepared: int
-    clients: int
-    seconds: float
-
-
-HELP = "webhooks answered durably per second, against the server's bare echo"
-SHORT: Sequence[str] = ("--seconds", "3")
-MOST = 40_000  # requests a second that are prepared; no Python server answers more
+HELP = "webhooks answered durably per second, against the server's bare echo and the usual ways"
+SHORT: Sequence[str] = ("--seconds", "1", "--rounds", "1", "--rates", "1000", "--rate-seconds", "1")
+UP_TO: Final = 0.9  # of its ceiling: beyond it no server keeps up
+# What the issue's bars compare: server, the one that it is measured against.
+RATIOS: Final = {
+    "fairturn_to_echo": ("fairturn", "echo"),
+    "fairturn_to_echo_fast": ("fairturn", "echo_fast"),
+    "fairturn_to_echo_starlette": ("fairturn", "echo_starlette"),
+    "fairturn_to_insert": ("fairturn", "insert"),
+    "fairturn_sync_to_skip_locked": ("fairturn_sync", "skip_locked"),
+    "fairturn_valkey_to_echo": ("fairturn_valkey", "echo"),
+}
+NOTES: Final = (
+    "`insert` and `skip_locked` have as many warm connections as clients, and look at neither signature nor JSON.",
+    "PostgreSQL 18 as Fairturn ships it, every commit flushed to disk; Valkey with `appendfsync always`.",
+    "No worker runs: what is measured is the way to the answer. The sync lane's answer names the owner.",
+)
 
 
 def options(ask: argparse.ArgumentParser) -> None:
-    ask.add_argument("--seconds", type=float, default=5, help="of each round (5)")
-    ask.add_argument("--clients", type=int, default=64, help="connections (64)")
+    ask.add_argument("--servers", type=chosen, default=list(NAMES), help=", ".join(NAMES))
+    ask.add_argument("--seconds", type=float, default=3, help="of each round at the ceiling (3)")
+    ask.add_argument("--clients", type=int, default=128, help="connections at the ceiling (128)")
     ask.add_argument("--rounds", type=int, default=3, help="of each server, taking turns; medians count (3)")
+    ask.add_argument("--rates", type=numbers, default=[500, 1000, 2000, 5000], help="per second (500,1000,2000,5000)")
+    ask.add_argument("--rate-seconds", type=float, default=1.5, help="of each rate in each round (1.5)")
+    ask.add_argument("--most", type=int, default=50_000, help="requests prepared for each second (50,000)")
+
+
+def numbers(text: str) -> list[int]:
+    return [int(part) for part in text.split(",")]
+
+
+def chosen(text: str) -> list[str]:
+    found = text.split(",")
+    if unknown := set(found) - set(NAMES):
+        raise argparse.ArgumentTypeError(f"{', '.join(sorted(unknown))}: not one of {', '.join(NAMES)}")
+    return found
 
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
-    return asyncio.run(measure(args.seconds, args.clients, args.rounds))
+    return asyncio.run(measure(args))
 
 
-async def measure(seconds: float, clients: int, rounds: int) -> dict[str, Any]:
-    prepared = int(MOST * (seconds + 1))
-    load: Load = {"prepared": prepared, "clients": clients, "seconds": seconds}
+async def measure(args: argparse.Namespace) -> dict[str, Any]:
     facts = machine.facts()
-    async with house() as home:
-        port = home.start("intake")
-        echo_port = free_port()
-        command = [sys.executable, "-m", "bench.echo", str(echo_port)]
-        with process(command, home.log) as echo:
-            answers(echo_port, "/", echo, home.log)
-            found: dict[str, list[dict[str, Any]]] = {"echo": [], "fairturn": []}
-            for number in range(rounds):
-                found["echo"].append(
-                    one_round(home, echo_port, lambda: {"server": cpu_seconds(echo.pid)}, first=0, **load)
-                )
-                found["fairturn"].append(
-                    one_round(home, port, lambda: server_cpu(home), first=prepared * number, **load)
-                )
-    summary = {name: middle(runs) for name, runs in found.items()}
+    rounds: list[dict[str, Any]] = []
+    first = 0
+    async with servers(args.servers) as (home, field):
+        for number in range(args.rounds):
+            for server in field if number % 2 == 0 else reversed(field):
+                row = load.ceiling(home, server, first, args.most, args.clients, args.seconds)
+                first += int(args.most * (args.seconds + 2 * load.WARM))
+                lowest = min(args.rates, default=0)
+                if rates := [rate for rate in args.rates if rate == lowest or rate <= UP_TO * row["per_second"]]:
+                    row["rates"] = load.at_rates(home, server, first, rates, args.rate_seconds)
+                    first += int(2 * sum(rates) * (args.rate_seconds + 1))
+                rounds.append(row)
     return {
         "bench": "intake",
         "machine": facts,
-        "conditions": {"seconds": seconds, "clients": clients, "rounds": rounds, "body_bytes": 220},
-        **summary,
-        "ratio": median(
-            ours["per_second"] / bare["per_second"] for ours, bare in zip(found["fairturn"], found["echo"], strict=True)
-        ),
-        "rounds": found,
-    }
+        "conditions": {
+            "seconds": args.seconds, "clients": args.clients, "rounds": args.rounds, "load": load.tool(),
+            "rate_seconds": args.rate_seconds, "rate_clients": load.CLIENTS, "body_bytes": 220,
+        },
+        "rows": [middle([row for row in rounds if row["server"] == server.name]) for server in field],
+        "ratios": ratios(rounds),
+        "notes": NOTES,
+        "rounds": rounds,
+    }  # fmt: skip
 
 
-def server_cpu(home: House) -> dict[str, float]:
-    used = home.cpu()
-    return {"server": used["intake"], "postgresql": used["postgresql"]}
+def middle(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The medians of a server's rounds; a rate's of those rounds that came to it."""
+    row = {name: value for name, value in medians(runs).items() if name != "rates"}
+    reached = sorted({at["rate"] for run in runs for at in run.get("rates", ())})
+    points = []
+    for rate in reached:
+        those = [at for run in runs for at in run.get("rates", ()) if at["rate"] == rate]
+        points.append(medians(those) | {"keeps_up": 2 * sum(at["keeps_up"] for at in those) > len(those)})
+    return row | {"rates": points, "keeps_up_to": max((at["rate"] for at in points if at["keeps_up"]), default=None)}
 
 
-def one_round(
-    home: House,
-    port: int,
-    cpu: Callable[[], dict[str, float]],
-    *,
-    first: int,
-    prepared: int,
-    clients: int,
-    seconds: float,
-) -> dict[str, Any]:
-    with sender(port, home.log, first=first, requests=prepared, clients=clients, seconds=seconds) as load:
-        load.go()
-        load.said()  # it is warm
-        before = cpu()
-        found = load.said()
-        after = cpu()
-    if found["exhausted"]:
-        raise Failed(f"all of {found['sent']} prepared requests were answered before the time was over: raise MOST")
-    if found["bad"] or not found["answered"]:
-        raise Failed(f"{found['bad']} of {found['sent']} requests were not answered 202")
-    used = {f"{name}_cpu_s_per_1000": 1000 * (after[name] - was) / found["answered"] for name, was in before.items()}
+def medians(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in runs[0].items():
+        found[name] = median(run[name] for run in runs) if isinstance(value, int | float) else value
+    return found
+
+
+def ratios(rounds: Sequence[dict[str, Any]]) -> dict[str, float]:
+    """The medians of the ratios within each round."""
+    speeds: dict[str, list[float]] = {}
+    for row in rounds:
+        speeds.setdefault(row["server"], []).append(row["per_second"])
     return {
-        "answered": found["answered"],
-        "per_second": found["answered"] / found["seconds"],
-        **{name: value for name, value in found.items() if name.startswith("p")},
-        **used,
+        name: median(one / other for one, other in zip(speeds[ours], speeds[theirs], strict=True))
+        for name, (ours, theirs) in RATIOS.items()
+        if ours in speeds and theirs in speeds
     }
-
-
-def middle(runs: list[dict[str, Any]]) -> dict[str, float]:
-    return {name: median(run[name] for run in runs) for name in runs[0]}
 
 
 def table(found: dict[str, Any]) -> str:
-    rows = [
-        (
-            label,
-            f"{run['per_second']:,.0f}",
-            *(f"{run[f'p{q}_ms']:.1f}" for q in (50, 95, 99)),
-            cpu(run.get("server_cpu_s_per_1000")),
-            cpu(run.get("postgresql_cpu_s_per_1000")),
-        )
-        for label, run in (("bare echo, nothing kept", found["echo"]), ("Fairturn, durable", found["fairturn"]))
-    ]
-    head = ("server", "answered / s", "p50 ms", "p95 ms", "p99 ms", "CPU ms / 1,000, server", "PostgreSQL")
-    return f"{markdown(head, rows)}\n\nFairturn answers {found['ratio']:.2f} of what the bare echo does."
+    parts = [ceiling_table(found)]
+    if any(row["rates"] for row in found["rows"]):
+        parts.append(rate_table(found))
+    said = [f"- {name.replace('_to_', ' to ')}: {ratio:.2f}" for name, ratio in found["ratios"].items()]
+    said += [f"- {row['server']} keeps up to {row['keeps_up_to']:,}/s" for row in found["rows"] if row["keeps_up_to"]]
+    return "\n\n".join([*parts, "\n".join(said)])

@@ -20,14 +20,30 @@ def bench(tmp_path: Path, *arguments: str):
     return json.loads(file.read_text()), done.stdout
 
 
+SERVERS = ("echo", "echo_fast", "skip_locked", "fairturn", "fairturn_sync", "fairturn_valkey")
+
+
 def test_intake(tmp_path):
-    found, said = bench(tmp_path, "intake", "--seconds", "0.3", "--clients", "8", "--rounds", "1")
-    for server in ("echo", "fairturn"):
-        assert found[server]["per_second"] > 0
-        assert 0 < found[server]["p50_ms"] <= found[server]["p95_ms"] <= found[server]["p99_ms"]
-    assert found["ratio"] == pytest.approx(found["fairturn"]["per_second"] / found["echo"]["per_second"])
+    found, said = bench(
+        tmp_path, "intake", "--seconds", "0.3", "--clients", "8", "--rounds", "1", "--rates", "50",
+        "--rate-seconds", "0.3", "--servers", ",".join(SERVERS),
+    )  # fmt: skip
+    rows = {row["server"]: row for row in found["rows"]}
+    assert tuple(rows) == SERVERS
+    for name, row in rows.items():
+        assert row["per_second"] > 0
+        (point,) = row["rates"]
+        assert (point["rate"], point["unanswered"], point["bad"]) == (50, 0, 0), name
+        assert point["answered"] == 15
+        for timed in (row, point):
+            assert 0 < timed["p50_ms"] <= timed["p95_ms"] <= timed["p99_ms"]
+        durable = not name.startswith("echo")
+        assert (row.get("postgresql_cpu_s_per_1000") is not None) == durable
+    assert "valkey_cpu_s_per_1000" in rows["fairturn_valkey"]
+    ratio = rows["fairturn_sync"]["per_second"] / rows["skip_locked"]["per_second"]
+    assert found["ratios"]["fairturn_sync_to_skip_locked"] == pytest.approx(ratio)
     assert found["machine"]["cores"]
-    assert f"{found['fairturn']['per_second']:,.0f}" in said
+    assert f"{rows['fairturn']['per_second']:,.0f}" in said
 
 
 def test_flow(tmp_path):

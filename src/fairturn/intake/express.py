@@ -34,7 +34,7 @@ class Door(Protocol):
 class Way(Protocol):
     most: int  # bytes of a body
 
-    def take(self, headers: Sequence[Header], body: bytes, tell: Callable[[Reply], None]) -> None:
+    def take(self, headers: Sequence[Header], body: bytes, tell: Callable[[Reply], None], /) -> None:
         """`tell` is called once, at once or later, with the answer; never raises."""
 
 
@@ -99,7 +99,7 @@ class Express(protocol.Protocol):
             self._begun = False
             if self._late is not None:
                 self._in_time()
-            self.cycle = self._exchange = Exchange(self, way)  # type: ignore[assignment]
+            self.cycle = self._exchange = Exchange(self, way)  # type: ignore[assignment]  # what is asked of one, it has
         else:
             self._scoped()
 
@@ -137,7 +137,7 @@ class Express(protocol.Protocol):
     def _ordinary(self, exchange: Exchange) -> None:
         """A body that takes its time is read as any other."""
         self._let_go()
-        self.cycle = None  # type: ignore[assignment]
+        self.cycle = None  # type: ignore[assignment]  # as before the first request
         self._scoped()
         if exchange.body:
             super().on_body(exchange.body)
