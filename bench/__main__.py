@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import orjson
 
-from bench import crm, flow, intake, page, race, tail
+from bench import crm, flow, growth, intake, page, race, tail
 from bench.house import Failed
 
 
@@ -29,7 +29,7 @@ class Verb(Protocol):
         """The figures as Markdown."""
 
 
-VERBS: Mapping[str, Verb] = {"race": race, "tail": tail, "intake": intake, "flow": flow, "crm": crm}
+VERBS: Mapping[str, Verb] = {"race": race, "tail": tail, "intake": intake, "flow": flow, "crm": crm, "growth": growth}
 BARE = ("race", "tail")  # whose JSON is the list of rows alone
 
 
