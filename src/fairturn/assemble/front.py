@@ -44,10 +44,14 @@ def drain(stack: AsyncExitStack, settings: Settings, env: Mapping[str, str], dsn
 
 
 async def waiting(settings: Settings, env: Mapping[str, str]) -> tuple[Backlog, int]:
-    """What is in the stream, and how many entries PostgreSQL could not hold. Raises ConfigError, StoreError."""
+    """What is in the stream, and how many entries PostgreSQL could not hold.
+
+    Raises ConfigError and StoreError, UnsafeStore where its settings will not do.
+    """
     stream = Stream(settings.valkey_stream)
     link = Link(url_of(settings, env))
     try:
+        await link.promise()
         found, _ = await in_stream(link, stream)
         (aside,) = await link.call(("XLEN", stream.aside))
     finally:

@@ -52,8 +52,9 @@ class Wire(Protocol):
 class Link:
     """`await link.call(("XLEN", "key"), ...)`: the replies. One call at a time; a lost connection is made anew.
 
-    Each new connection is judged first, and any that is doubted: a server that came back with other settings is as
-    dangerous as a new one. `url` may hold a password: it is never printed. Raises ConfigError where it is none.
+    Before a durable write each new connection is judged, and any that is doubted: a server that came back with other
+    settings is as dangerous as a new one. One that is unsafe is read and emptied all the same. `url` may hold a
+    password: it is never printed. Raises ConfigError where it is none.
     """
 
     def __init__(self, url: str) -> None:
@@ -66,12 +67,12 @@ class Link:
 
     async def promise(self) -> Promise:
         """What the server promises of a write. Raises UnsafeStore, StoreError, StoreUnavailable."""
-        await self.call(("PING",))
-        assert self._promise is not None  # noqa: S101  nothing is asked without
+        await self.call(("PING",), durable=True)
+        assert self._promise is not None  # noqa: S101  nothing durable is asked without
         return self._promise
 
     def doubt(self) -> None:
-        """Its settings may have changed while we were connected: the next call looks."""
+        """Its settings may have changed while we were connected: the next durable write looks."""
         self._promise = None
 
     async def call(self, *commands: Command, patience: float = PATIENCE, durable: bool = False) -> list[Any]:
@@ -92,9 +93,9 @@ class Link:
                     return await self._judged(commands, durable=durable)
 
     async def _judged(self, commands: tuple[Command, ...], *, durable: bool) -> list[Any]:
-        if self._promise is None:
+        if durable and self._promise is None:
             self._promise = await judge(self._exchange)
-        if not durable or self._promise.on_reply:
+        if not durable or (self._promise is not None and self._promise.on_reply):
             return await self._exchange(commands)
         *replies, (written, *_) = await self._exchange((*commands, ("WAITAOF", 1, 0, int(1000 * (PATIENCE - 1)))))
         if not written:
