@@ -18,14 +18,16 @@ from bench.house import House, house
 from bench.race import direct, figures
 from bench.race.cells import LARGE, ROUTERS, Cell, cells
 from bench.race.designs import DESIGNS, QUEUED, SCHEMA
-from bench.race.entrants import Baseline, Entrant, Load
+from bench.race.entrants import WARM, Baseline, Entrant, Load
 from bench.race.figures import Row
 from bench.race.ours import Fairturn
 from fairturn.stores.postgres.database import Database
 from fairturn.stores.postgres.server.postmaster import DATABASE
 
 HELP = "fairness and speed of routers when many leads come at once"
-SHORT: Sequence[str] = ("--requests", "100,1000", "--concurrency", "20,100", "--scenarios", "equal", "--rounds", "1")
+SHORT: Sequence[str] = (
+    *("--requests", "100,1000", "--concurrency", "100", "--scenarios", "direct,equal", "--rounds", "1"),
+)
 SCENARIOS = ("direct", "equal", "weights", "members", "pool_of_10")
 HIDING = ("naive", "skip_locked", "for_update")  # designs whose fault a small pool hides
 BARS = ("skip_locked", "fairturn", "fairturn_batch")  # in the largest cells only these race in every round
@@ -84,7 +86,12 @@ async def measure(args: argparse.Namespace) -> dict[str, Any]:
     return {
         "bench": "race",
         "machine": facts,
-        "conditions": {"rounds": args.rounds, "reps": 10, "pool": args.pool or "as many as requests at once"},
+        "conditions": {
+            "rounds": args.rounds,
+            "reps": 10,
+            "pool": args.pool or "as many connections as requests at once",
+            "warm_requests": [WARM, "2 a connection"],  # at first, and before each further cell
+        },
         "rows": [figures.middle(runs) for runs in found.values()],
         "ratios": figures.ratios(rounds),
         "audit": audits,

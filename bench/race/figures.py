@@ -65,6 +65,7 @@ def of_run(router: str, run: Run) -> Row:
     }
 
 
+EVEN = ("direct", "equal")  # where all share alike throughout
 SPEED = ("mean_ms", "p50_ms", "p95_ms", "p99_ms", "per_second", "assigned_per_second", "cpu_s_per_1000")
 FAIR = ("spread", "unassigned", "repeats", "max_deviation")
 
@@ -173,6 +174,16 @@ def words(found: Row) -> list[str]:
             f"{ratio['per_second']:.2f} times its requests and {ratio['assigned_per_second']:.2f} times its assigned "
             f"leads a second, with {ratio['p99_ms']:.2f} of its p99 and {ratio['cpu_s_per_1000']:.2f} of its processor "
             "time."
+        )
+    if ours := [row for row in found["rows"] if row["router"].startswith("fairturn")]:
+        even = [row for row in ours if row["scenario"] in EVEN and not row["requests"] % len(row["counts"])]
+        spread = max((row["worst"]["spread"] for row in even), default=0)
+        nobody = max(row["worst"]["unassigned"] for row in ours)
+        off = max(row["worst"]["max_deviation"] for row in ours)
+        verdict = "This is what it promises." if spread == nobody == 0 and off < 1 else "IT DOES NOT HOLD."
+        said.append(
+            f"Fairturn in every round of every cell: most − least {spread} (equal weights), {nobody} without a rep, at "
+            f"most {off:.2f} of a lead from the exact share. {verdict}"
         )
     for name, audit in found["audit"].items():
         said.append(
