@@ -78,7 +78,12 @@ def of_adaptive(ours: Row, crm: str) -> Iterator[Bar]:
 def of_intake(found: Found) -> Iterator[Bar]:
     ratios = found.get("ratios", {})
     if (share := ratios.get("fairturn_to_echo")) is not None:
-        yield Bar("intake: batch lane to the bare echo: 0.60", hundredths(share), share >= 0.6)
+        said = hundredths(share)
+        if (
+            strict := ratios.get("fairturn_to_echo_fast")
+        ) is not None:  # the same way through the server: the true limit
+            said += f"; {hundredths(strict)} of an echo on the fast lane"
+        yield Bar("intake: batch lane to the bare echo: 0.60", said, share >= 0.6)
     if (faster := ratios.get("fairturn_sync_to_skip_locked")) is not None:
         yield Bar("intake: sync lane to a SKIP LOCKED transaction per request: 2 ×", times(faster), faster >= 2)
     batch = one(found["rows"], server="fairturn")

@@ -39,6 +39,7 @@ def where_from(found: Mapping[str, Found]) -> str:
         for facts in [result["machine"]]
     ]
     told = ", ".join(f"{part} {' and '.join(numbers)}" for part, numbers in versions.items())
+    told = fill(f"{told}. {LOAD}", width=120, break_on_hyphens=False)
     return FOOT.format(table=markdown(("results", "begun", "commit", "load before"), rows), versions=told)
 
 
@@ -64,5 +65,7 @@ FOOT = """\
 
 {table}
 
-{versions}. *Load before*: how busy the machine was with other things when the run began.
+{versions}
 """
+
+LOAD = "*Load before*: how busy the machine was with other things when the run began."
