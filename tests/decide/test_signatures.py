@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairturn.config import Hmac, SharedSecret, Unsigned
-from fairturn.decide.signatures import Request, compile_verifier, signs_url
+from fairturn.decide.signatures import Request, compile_verifier, keyed, signs_url
 from fairturn.errors import BadSignature, ConfigError
 
 NOW = datetime(2026, 3, 2, 10, tzinfo=UTC)
@@ -144,6 +144,15 @@ def test_linkedin_signs_a_literal_before_the_body():
     good = hexed(b"client", b"hmacsha256={}")
     assert passes(LINKEDIN, (b"client",), request({"X-LI-Signature": good}))
     assert not passes(LINKEDIN, (b"client",), request({"X-LI-Signature": hexed(b"client", b"{}")}))
+
+
+@pytest.mark.parametrize("algorithm", ["sha1", "sha256", "sha512"])
+def test_our_keyed_digest_is_the_librarys(algorithm):
+    for length in (1, 20, 63, 64, 65, 127, 128, 129, 300):
+        key = bytes(range(256))[:length] * (1 + length // 256)
+        digest = keyed(key, algorithm)
+        for message in (b"", b"x", b"\xff" * 1000):
+            assert digest(message) == hmac.digest(key, message, algorithm)
 
 
 @pytest.mark.parametrize("algorithm", ["sha1", "sha256", "sha512"])

@@ -265,3 +265,25 @@ async def test_a_peer_that_does_not_read_waits_on_the_ordinary_way(ways):
     protocol.resume_writing()
     await asyncio.wait_for(wire.changed.wait(), 10)
     assert wire.sent.startswith(b"HTTP/1.1 202")
+
+
+async def test_a_connection_that_rests_is_closed_and_one_that_works_is_not(ways):
+    """One timer serves all waits: it closes nothing where a request came meanwhile."""
+
+    async def until(done):
+        while not done():
+            await wire.changed.wait()
+            wire.changed.clear()
+
+    protocol, wire = ways.open(Express)
+    protocol.data_received(CASES["object"])
+    await until(lambda: protocol.cycle.response_complete)
+    protocol.timeout_keep_alive = 0.05
+    protocol.data_received(CASES["object"][:-4])
+    protocol._look()
+    assert not wire.closed
+    protocol.data_received(CASES["object"][-4:])
+    await until(lambda: protocol.cycle.response_complete)
+    protocol._look()
+    await asyncio.wait_for(until(lambda: wire.closed), 20)
+    protocol.connection_lost(None)

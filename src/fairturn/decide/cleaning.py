@@ -52,6 +52,7 @@ ESCAPE: Final = re.compile(
 
 # Digits and points become "0", so that a run of them is found by a plain search.
 RUNS: Final = bytes.maketrans(b"123456789.E", b"0000000000e")
+BACKSLASH: Final = ord("\\")
 LONG: Final = b"0" * 16  # 15 digits always survive a double
 TINY: Final = b"e-000"  # may fall to zero
 
@@ -97,7 +98,7 @@ def deeper_than(data: bytes, limit: int) -> bool:
 
 def quick(body: bytes) -> object:
     """The value of a body that needs no cleaning, its depth checked before. Raises Malformed for every other."""
-    if b"\\u0000" in body:
+    if BACKSLASH in body and b"\\u0000" in body:
         raise Malformed
     runs = body.translate(RUNS)
     if LONG in runs or TINY in runs:

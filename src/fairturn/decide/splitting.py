@@ -73,8 +73,9 @@ def split(
         items = _quick(source, body, limits, dedupe)
     if items is None:
         items = _slow(source, kind, body, limits, dedupe)
-    delivery = blake2b(source.encode() + b"\0" + body, digest_size=16).digest()
-    return Arrival(delivery, source, kind.shown, body, items, lane)
+    delivery = _begun(source, b"\0").copy()
+    delivery.update(body)
+    return Arrival(delivery.digest(), source, kind.shown, body, items, lane)
 
 
 def document(content_type: str, body: bytes, limits: Limits) -> object:
@@ -265,7 +266,15 @@ def event_id(source: str, value: object, body: bytes | None, dedupe: Path | None
     kind, known = b"\0key\0", None if dedupe is None else dedupe_key(value, dedupe)
     if known is None:
         kind, known = b"\0item\0", cleaning.dumps(value) if body is None else body
-    return blake2b(source.encode() + kind + known, digest_size=16).digest()
+    found = _begun(source, kind).copy()
+    found.update(known)
+    return found.digest()
+
+
+@lru_cache(1024)
+def _begun(source: str, kind: bytes) -> blake2b:
+    """The hash of what all ids of a source begin with: to be copied."""
+    return blake2b(source.encode() + kind, digest_size=16)
 
 
 def dedupe_key(value: object, dedupe: Path) -> bytes | None:

@@ -65,11 +65,43 @@ class Exchange:
             self.protocol.answer(self, reply)
 
 
+class Heads:
+    """Heads of answers that have no header of their own, made once for each second's date."""
+
+    def __init__(self) -> None:
+        self._defaults: Sequence[Header] = ()
+        self._made: dict[tuple[int, int], bytes] = {}
+
+    def of(self, reply: Reply, defaults: Sequence[Header], *, close: bool) -> bytes:
+        """In the bytes that uvicorn makes of the same reply."""
+        if close or reply.headers:
+            more = (CLOSE,) if close and CLOSE not in reply.headers else ()
+            return self._head(reply, defaults, more)
+        if defaults is not self._defaults:  # uvicorn makes a new list each second
+            self._defaults, self._made = defaults, {}
+        key = (reply.status, len(reply.body))
+        head = self._made.get(key)
+        if head is None:
+            head = self._made[key] = self._head(reply, defaults, ())
+        return head
+
+    @staticmethod
+    def _head(reply: Reply, defaults: Sequence[Header], more: Sequence[Header]) -> bytes:
+        length = (b"content-length", b"%d" % len(reply.body))
+        lines = [b"%b: %b\r\n" % header for header in (*defaults, JSON, length, *reply.headers, *more)]
+        return b"".join((STATUS_LINE[reply.status], *lines, b"\r\n"))
+
+
+HEADS: Final = Heads()
+
+
 class Express(protocol.Protocol):
     """Asks the application for a way; one that has none is served as ever."""
 
     _exchange: Exchange | None = None  # whose request is coming in
     _held: asyncio.TimerHandle | None = None
+    _idle_since: float | None = None  # on the short way
+    _idle: asyncio.TimerHandle | None = None
 
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
@@ -78,6 +110,7 @@ class Express(protocol.Protocol):
             self._way = nowhere
 
     def data_received(self, data: bytes) -> None:
+        self._idle_since = None
         super().data_received(data)
         exchange = self._exchange
         if exchange is not None:
@@ -160,19 +193,27 @@ class Express(protocol.Protocol):
         exchange.way.take(self.headers, exchange.body, exchange.tell)
 
     def answer(self, exchange: Exchange, reply: Reply) -> None:
-        """In the bytes that uvicorn makes of the same reply."""
-        closing = CLOSE in reply.headers
-        head = [STATUS_LINE[reply.status]]
-        length = (b"content-length", b"%d" % len(reply.body))
-        for name, value in (*self.server_state.default_headers, JSON, length, *reply.headers):
-            head += (name, b": ", value, b"\r\n")
-        if not exchange.keep_alive and not closing:
-            closing = True
-            head.append(b"connection: close\r\n")
-        self._joined.send(b"".join((*head, b"\r\n", reply.body)))
-        if closing:
+        close = not exchange.keep_alive or CLOSE in reply.headers
+        self._joined.send(HEADS.of(reply, self.server_state.default_headers, close=close) + reply.body)
+        if close:
             self.transport.close()
-        self.on_response_complete()
+        if close or self.pipeline or self.flow.read_paused:
+            self.on_response_complete()
+            return
+        self.server_state.total_requests += 1
+        self._idle_since = self.loop.time()
+        if self._idle is None:
+            self._idle = self.loop.call_later(self.timeout_keep_alive, self._look)
+
+    def _look(self) -> None:
+        """One timer for all the waits of a connection: to make one for each answer and cancel it costs 2 us."""
+        self._idle = None
+        if self._idle_since is not None:
+            left = self._idle_since + self.timeout_keep_alive - self.loop.time()
+            if left <= 0:
+                self.timeout_keep_alive_handler()
+            else:
+                self._idle = self.loop.call_later(left, self._look)
 
     def shutdown(self) -> None:
         if self._exchange is not None:
@@ -181,6 +222,8 @@ class Express(protocol.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._let_go()
+        if self._idle is not None:
+            self._idle.cancel()
         super().connection_lost(exc)
 
     def _let_go(self) -> None:

@@ -39,8 +39,10 @@ class Joined:
 
     def send(self, data: bytes) -> None:
         """The whole of an answer, at once."""
-        self._parts.append(data)
-        self.flush()
+        if self._parts:
+            self.flush()
+        if not self._transport.is_closing():
+            self._transport.write(data)
 
     def close(self) -> None:
         self.flush()

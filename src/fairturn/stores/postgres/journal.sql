@@ -1,9 +1,10 @@
 -- name: append
 -- Rows go in by id, so that two processes that store the same deliveries wait for each other in one direction only.
 -- Serial and time are drawn in the order of arrival, the one that route works in.
+-- unnest fills short columns up with null: of sources, types and lanes one value stands for all, others came empty.
 with arrived as (
     insert into delivery (id, source_id, content_type, body)
-    select id, source_id, content_type, body
+    select id, coalesce(source_id, ($2::text[])[1]), coalesce(content_type, ($3::text[])[1]), body
     from unnest($1::bytea[], $2::text[], $3::text[], $4::bytea[]) as d (id, source_id, content_type, body)
     order by id
     -- Bytes whose retention has passed come back with a new delivery: an event in it may be new to us.
@@ -17,8 +18,8 @@ with arrived as (
 ), stored as (
     insert into event (id, serial, delivery_id, item, source_id, lane, received_at, body, marks, state, problem)
     overriding system value
-    -- Columns that came empty are null here: unnest fills them up to the longest.
-    select id, serial, delivery_id, coalesce(item, 0), source_id, lane, received_at, body,
+    select id, serial, delivery_id, coalesce(item, 0), coalesce(source_id, ($8::text[])[1]),
+           coalesce(lane, ($9::text[])[1]), received_at, body,
            coalesce(string_to_array(marks, ','), '{}'),
            case when problem is null then 'pending' else 'quarantined' end,
            problem
