@@ -39,7 +39,7 @@ def options(ask: argparse.ArgumentParser) -> None:
     ask.add_argument("--parallel", type=int, default=3, help="runs at a time (3)")
     ask.add_argument("--transaction", type=float, default=1.5, help="seconds of a write in Salesforce (1.5)")
     ask.add_argument("--record-ms", type=float, default=10, help="of each record in it (10)")
-    ask.add_argument("--read", type=float, default=0.3, help="seconds of a read in Salesforce (0.3)")
+    ask.add_argument("--read", type=float, default=0.15, help="seconds of a query in Salesforce (0.15)")
     ask.add_argument("--timer", type=float, default=15, help="seconds, of redis_microbatch (15)")
     ask.add_argument("--timeout", type=float, default=30, help="seconds that a sender of webhooks waits (30)")
 

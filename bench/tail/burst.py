@@ -12,7 +12,7 @@ from typing import Final, Literal
 
 import orjson
 
-from fairturn.assemble.demo.scenario import ZIPF, Address, Company, addresses, companies
+from fairturn.assemble.demo.scenario import FREE_MAIL, ZIPF, Address, Company, addresses, companies
 
 SEED: Final = 8
 APART: Final = 5.0  # seconds in which the events of one lead lie
@@ -79,6 +79,16 @@ def event(number: int, at: float, lead: int, source: Source, who: Address) -> Ev
     if source == "website":
         body |= {"first_name": who.first, "last_name": who.last, "company": who.company.name or None}
     return Event(number, at, lead, source, who.email, told, orjson.dumps(body))
+
+
+def warm(first: int, count: int) -> Burst:
+    """People of free mailboxes, all at once: by them a CRM is learnt before it counts."""
+    nobody = Company("", FREE_MAIL[0], 1, "", "")
+    people = tuple(
+        Address("Warm", f"Up {n}", f"warm.up.{n}@{FREE_MAIL[0]}", nobody) for n in range(first, first + count)
+    )
+    events = tuple(event(n, 0.0, 1_000_000 + first + n, "website", who) for n, who in enumerate(people))
+    return Burst((), people, events, frozenset(), 0.0)
 
 
 def hottest(plan: Burst) -> int:

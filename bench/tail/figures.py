@@ -19,8 +19,8 @@ def row(plan: Burst, sent: Sent, found: Evidence, simulator: Simulator) -> dict[
     waits = arrivals(plan, sent, found, simulator)
     arrived = [wait for wait in waits if wait is not None]
     writes = [one for one in found.requests if one["kind"] == "write"]
-    written = sum(found.summary["rows"][name] for name in ("created", "updated"))
-    tried = written + found.summary["rows"]["refused"]
+    rows, waits_for_locks = outcomes(found.requests), [wait for one in writes for wait in one["lock_waits"]]
+    written = sum(n for outcome, n in rows.items() if outcome in DONE)
     once, twice, never = fates(plan, found)
     share = percentiles(arrived) if arrived else {}
     return {
@@ -38,13 +38,18 @@ def row(plan: Burst, sent: Sent, found: Evidence, simulator: Simulator) -> dict[
         "owners_taken": found.summary["owners"]["taken_by_api"],
         "writes_per_lead": round(written / len(plan.people), 3),
         **{f"{name}_s": share.get(name) for name in ("p50", "p95", "p99")},
-        "records_per_call": round(tried / len(writes), 2) if writes else None,
-        "lock_waits": found.summary.get("lock_waits", 0),
-        "lock_timeouts": found.summary.get("lock_timeouts", 0),
+        "records_per_call": round(rows.total() / len(writes), 2) if writes else None,
+        "lock_waits": len(waits_for_locks),
+        "lock_timeouts": sum(wait["timed_out"] for wait in waits_for_locks),
         **work(simulator.before["work"], found.summary["work"]),
         "by_second": list(by_second(plan, waits)),
         "sent_late_s": round(sent.late, 3),
     }
+
+
+def outcomes(requests: Iterable[Mapping[str, Any]]) -> Counter[str]:
+    """Outcome of each row -> rows."""
+    return Counter(line["outcome"] for one in requests for line in one["rows"])
 
 
 def work(before: Mapping[str, float], after: Mapping[str, float]) -> dict[str, float]:

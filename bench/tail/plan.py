@@ -43,7 +43,7 @@ def scenarios(args: argparse.Namespace, crm: str) -> Iterator[Scenario]:
     if "half there" in args.scenarios:
         yield replace(plain, name="half there", there=0.5)
     if "automation 20" in args.scenarios and salesforce:
-        yield replace(plain, name=f"automation {LIMIT}", switches={"automation_records": LIMIT})
+        yield replace(plain, name=f"automation {LIMIT}", switches={"automation_records": LIMIT}, learnt=False)
     if "why" in args.scenarios and salesforce:
         yield from why(plain)
     if "even" in args.scenarios and salesforce:

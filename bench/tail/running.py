@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from bench.house import Failed
 from bench.tail import figures
-from bench.tail.burst import Burst, burst
+from bench.tail.burst import Burst, burst, warm
 from bench.tail.routers import Model, Router, router
 from bench.tail.sending import send
 from bench.tail.simulated import Costs, simulator
@@ -20,12 +20,15 @@ from bench.tail.vendors import VENDORS
 from fairturn.assemble.demo.scenario import ZIPF
 
 LOOK: Final = 0.5
+AFTER: Final = 1.0  # seconds after a tick of its clock at which a burst begins, so that each meets as many ticks
 STALLED: Final = 90.0  # seconds without any movement after which the wait is given up: what is missing is counted
 
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """`each`: events of a lead. `every`: seconds from lead to lead; None = a burst. `there`: share of the people."""
+    """`each`: events of a lead. `every`: seconds from lead to lead; None = a burst. `there`: share of the people.
+    `learnt`: Fairturn knows how many records the org bears, as it does from its first day on.
+    """
 
     name: str
     leads: int
@@ -36,6 +39,7 @@ class Scenario:
     there: float = 0.0
     zipf: float = ZIPF
     switches: dict[str, object] = field(default_factory=dict)
+    learnt: bool = True
 
     def burst(self) -> Burst:
         return burst(self.leads, self.seconds, each=self.each, every=self.every, there=self.there, zipf=self.zipf)
@@ -69,7 +73,11 @@ async def measured(run: Run) -> dict[str, Any]:
             simulator(place, vendor, vendor.seed(plan), run.scenario.costs, run.scenario.switches) as crm,
             router(run.model, crm, place) as way,
         ):
+            if run.model.kind == "fairturn" and run.scenario.learnt:
+                await _learn(way, vendor.most)
             await crm.begin()
+            if run.model.timer is not None:
+                await asyncio.sleep((AFTER - time.time()) % run.model.timer)
             before, began = busy(), time.monotonic()
             sent = await send(way.url, plan, run.timeout)
             await _settled(way)
@@ -84,6 +92,15 @@ async def measured(run: Run) -> dict[str, Any]:
     about |= {"linger": run.model.linger} if run.model.linger is not None else {}
     about |= {"timer": run.model.timer} if run.model.timer is not None else {}
     return about | said | {"took_s": round(took, 1), "cpu_busy": load, "round": run.round}
+
+
+async def _learn(way: Router, most: int) -> None:
+    """Requests begin at 50 records, and double after a full one that went well."""
+    first = 0
+    for count in (60, 110) if most > 100 else (60,):
+        await send(way.url, warm(first, count), STALLED)
+        await _settled(way)
+        first += count
 
 
 async def _settled(way: Router) -> None:

@@ -61,6 +61,16 @@ def test_what_is_ripe_waits_for_those_who_are_asked_about_unless_it_is_full():
     assert ripe(waiting(row(1)), replace(window, kind="none"), at(2)).leads == (1,)
 
 
+def test_what_had_to_wait_for_the_slot_waits_for_company_too_or_all_who_follow_would_miss_it():
+    waited = waiting(row(1))
+    assert ripe(waited, Window(company=0.4, idle=0.2), at(9)) == Departure((), at(9.4))
+    assert ripe(waited, Window(company=9, idle=1.5), at(9)) == Departure((), at(9.5)), "a linger after it was free"
+    assert ripe(waited, Window(company=0.4, idle=2), at(9)).leads == (1,)
+    tick = Window(kind="fixed", every=15, company=0.4, idle=8)
+    assert ripe(waited, tick, at(15)) == Departure((), at(15.4)), "those of the tick come along"
+    assert ripe(waited, tick, at(17)).leads == (1,)
+
+
 @pytest.mark.parametrize(
     ("asked_at", "heard_at", "left_at", "wanted"),
     [
@@ -74,6 +84,10 @@ def test_what_is_ripe_waits_for_those_who_are_asked_about_unless_it_is_full():
 )
 def test_how_long_a_request_waits_for_those_who_are_asked_about(asked_at, heard_at, left_at, wanted):
     assert company(asked_at, heard_at, left_at, 2.0, 100.0) == pytest.approx(wanted)
+
+
+def test_many_who_were_asked_about_take_longer_to_be_placed():
+    assert company(None, 100.0, 50.0, 2.0, 100.0, 120) == pytest.approx(0.15 + 0.24)
 
 
 def test_a_second_request_leaves_only_while_more_than_a_full_one_waits():

@@ -8,6 +8,7 @@ who are to be asked about are asked about then, and come along.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,6 +21,7 @@ from fairturn.model import Ripening
 RANK: Mapping[str, int] = {"high": 0, "normal": 1, "bulk": 2}
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 PLACED = 0.15  # seconds in which a lead gets its owner once a CRM has answered about it
+PLACED_EACH = 0.002  # the same for each of many, as a fixed window has them
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,7 @@ class Window:
     lingers: Mapping[Priority, float] = field(default_factory=dict)
     own: str | None = None  # the destination's own object, by name: rows that do not name theirs are of it
     company: float = 0.0  # seconds until those who are being asked about may come along
+    idle: float = math.inf  # seconds since the last request landed; infinite: long ago
 
     def linger_of(self, priority: Priority) -> float:
         return max(self.linger, self.lingers.get(priority, 0.0))
@@ -84,23 +87,31 @@ def ripe(pending: Pending, window: Window, now: datetime) -> Departure:
     alone = pending.in_flight == 0 or _crowded(able, window)
     opens = [_opens(row, window, alone=alone) for row in able]
     if able and min(opens) <= now:
-        # Each answer may renew the hope of company; what could leave a linger ago waits for none.
-        patience = min(opens) + timedelta(seconds=window.linger)
+        # Each answer may renew the hope of company; what could leave a linger ago waits for none. Old rows that had to
+        # wait for the slot could not: would they wait for no one now, whoever comes after would miss each request.
+        patience = max(min(opens), _freed(window, now)) + timedelta(seconds=window.linger)
         if window.kind != "none" and window.company > 0 and now < patience and not _full(able, window):
             return Departure((), min(patience, now + timedelta(seconds=window.company)))
         return Departure(_fill(able, window), None)
     return Departure((), min([*opens, *due], default=None))
 
 
-def company(asked_at: float | None, heard_at: float, left_at: float, linger: float, now: float) -> float:
+def _freed(window: Window, now: datetime) -> datetime:
+    return EPOCH if math.isinf(window.idle) else now - timedelta(seconds=window.idle)
+
+
+def company(
+    asked_at: float | None, heard_at: float, left_at: float, linger: float, now: float, people: int = 0
+) -> float:
     """Seconds that a request which could leave waits for leads that a CRM is being asked about: they are ripe once it
     has answered, and would follow in a request of their own. Times in seconds of one clock.
 
-    asked_at: of the oldest look-up that is out. heard_at: of the last answer. left_at: of the last request. An answer
-    opens the way whatever else is asked meanwhile, and nobody waits for one longer than `linger`.
+    asked_at: of the oldest look-up that is out. heard_at: of the last answer, which was about so many people. left_at:
+    of the last request. An answer opens the way whatever else is asked meanwhile, and nobody waits for one longer than
+    `linger`.
     """
     if heard_at > left_at:
-        return max(0.0, heard_at + PLACED - now)
+        return max(0.0, heard_at + PLACED + people * PLACED_EACH - now)
     return 0.0 if asked_at is None else max(0.0, asked_at + linger - now)
 
 

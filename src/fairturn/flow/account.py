@@ -32,7 +32,7 @@ LEASE = 10.0  # seconds
 RENEW = 3.0
 POLL = 5.0  # seconds between looks at what nobody told us of
 PERSON = 300.0  # seconds between tries of what only a person can mend
-SOON = 0.1  # seconds by which two timers of one tick may lie apart
+SOON = 0.5  # seconds by which the look-up and the write of one tick may lie apart
 BURST, RATE = 50.0, 25.0  # calls at once, and calls a second, until the CRM tells its own: a bound on our own mistakes
 
 
@@ -67,7 +67,7 @@ class Account:
         self._org_lock = asyncio.Lock()
         self._asked: dict[int, float] = {}  # look-ups that are out -> when they left; monotonic
         self._look_ups = 0
-        self._heard_at = 0.0  # of the last look-up's answer
+        self._heard_at, self._heard = 0.0, 0  # of the last look-up's answer, and how many people it was about
         self._intended: float | None = None  # when a look-up leaves that a write of the same tick waits for
         self._unsettled = 0
         self._nudges: list[asyncio.Event] = []
@@ -158,7 +158,7 @@ class Account:
         self._intended = at
 
     @contextlib.contextmanager
-    def asking(self) -> Iterator[None]:
+    def asking(self, people: int) -> Iterator[None]:
         """While a look-up is out: those whom it is about will be written next."""
         clock = asyncio.get_running_loop().time
         self._look_ups += 1
@@ -168,7 +168,7 @@ class Account:
             yield
         finally:
             del self._asked[number]
-            self._heard_at = clock()
+            self._heard_at, self._heard = clock(), people
             for nudge in self._nudges:
                 nudge.set()
 
@@ -177,7 +177,7 @@ class Account:
         asked = min(self._asked.values(), default=None)
         if asked is None and self._intended is not None and self._intended <= now + SOON:
             asked = self._intended
-        return company(asked, self._heard_at, left_at, self.settings.linger, now)
+        return company(asked, self._heard_at, left_at, self.settings.linger, now, self._heard)
 
     async def know_org(self) -> None:
         """Before the first request: the org that answers is the one this ledger was filled for. Raises WrongOrg."""

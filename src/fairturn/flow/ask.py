@@ -29,6 +29,7 @@ from fairturn.ports import Questions, Wake
 log = structlog.get_logger(__name__)
 
 MOST = 200  # addresses of one look-up
+LATE = 0.2  # seconds after a tick of a fixed window in which what came before it has become a question
 SLOTS = 4  # look-ups at once, while more than one is full
 SPOILED = 20_000  # addresses kept that were in a failed look-up
 GRACE = 2.0  # seconds beyond the look-up's time-out in which the destination has to return
@@ -119,7 +120,8 @@ class Ask:
             return math.inf
         time = self._account.time()
         if on_the_clock(self._settings) and time is not None:
-            return (tick_after(min(one.since for one in due), self._settings.every) - time).total_seconds()
+            tick = tick_after(min(one.since for one in due), self._settings.every)
+            return (tick - time).total_seconds() + LATE
         return self._last + self._settings.lookup_linger - now
 
     def _why_shut(self, now: float) -> str | None:
@@ -199,7 +201,7 @@ class Ask:
 
     async def _fly(self, asked: Sequence[Question], emails: Sequence[str]) -> None:
         try:
-            with self._account.asking():
+            with self._account.asking(len(asked)):
                 said = await self._look(emails)
                 if isinstance(said, str):
                     await self._failed(asked, said)

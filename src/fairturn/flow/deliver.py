@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
@@ -51,6 +52,7 @@ class Deliver:
         self._before = before
         self._retrying = Retrying(account.settings.max_attempts, account.settings.retry_for)
         self._left = 0.0  # monotonic, when the last request did
+        self._landed = -math.inf  # monotonic, when the last one was answered and settled
         # While a departure is due within a linger, whatever is new leaves with it.
         deaf = account.settings.linger if account.settings.window != "none" else 0.0
         self._pump = Pump(account, self._guarded_step, deaf=deaf)
@@ -88,7 +90,7 @@ class Deliver:
             self._ledger,
             self._name,
             self._account.holder,
-            replace(self._account.window(), company=self._account.company(self._left, now)),
+            replace(self._account.window(), company=self._account.company(self._left, now), idle=now - self._landed),
             in_flight=self._pump.in_flight,
             timeout=self._settings.request_timeout + DEADLINE,
             before=self._before,
@@ -116,6 +118,7 @@ class Deliver:
                 await self._account.block(*trouble, person=needs_a_person(answer))
         if await self._settle(batch, answer, found):
             await self._learn(batch, answer, found)
+        self._landed = asyncio.get_running_loop().time()
 
     async def _answer(self, batch: Batch) -> Answer:
         drafts = self._destination.draft(batch.records)
