@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import httpx2
 import orjson
@@ -17,6 +17,7 @@ VERSION: Final = "62.0"
 WAIT: Final = 120.0  # seconds; a handler's own patience is longer than its sender's
 
 Values = dict[str, Any]
+T = TypeVar("T")
 
 
 class Refused(Exception):
@@ -59,8 +60,12 @@ class Crm(ABC):
         """One record. Raises Refused."""
 
     @abstractmethod
+    def batches(self, rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
+        """Each is what one request takes."""
+
+    @abstractmethod
     async def write_all(self, rows: Sequence[Row]) -> list[Row]:
-        """As many as one request takes; those that were refused. Raises Refused where all were."""
+        """One of `batches`: those of it that were refused. Raises Refused where all were."""
 
     async def _ask(self, method: str, path: str, body: object = None, **query: str) -> Any:
         content = None if body is None else orjson.dumps(body)
@@ -118,6 +123,9 @@ class Salesforce(Crm):
     async def write(self, row: Row) -> None:
         path = f"{self._base}/sobjects/Lead" + (f"/{row.id}" if row.id else "")
         await self._ask("PATCH" if row.id else "POST", path, self._record(row))
+
+    def batches(self, rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
+        return parts(rows, SALESFORCE.most)
 
     async def write_all(self, rows: Sequence[Row]) -> list[Row]:
         """By upsert on the record id: those without one are made."""
@@ -179,17 +187,24 @@ class Hubspot(Crm):
         path = "/crm/v3/objects/contacts" + (f"/{row.id}" if row.id else "")
         await self._ask("PATCH" if row.id else "POST", path, {"properties": self._record(row)})
 
+    def batches(self, rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
+        """Known ones apart from new ones: by its address a contact is written whole, not in part.
+
+        https://developers.hubspot.com/docs/api-reference/crm-contacts-v3/guide: "partial upserts are not supported when
+        using email as the idProperty".
+        """
+        yield from parts([row for row in rows if row.id is not None], HUBSPOT.most)
+        yield from parts([row for row in rows if row.id is None], HUBSPOT.most)
+
     async def write_all(self, rows: Sequence[Row]) -> list[Row]:
+        known = rows[0].id is not None
         inputs = [
-            {
-                "id": row.email,
-                "idProperty": "email",
-                "properties": self._record(row),
-                "objectWriteTraceId": row.email,
-            }
+            {"properties": self._record(row), "objectWriteTraceId": row.email}
+            | ({"id": row.id} if known else {"id": row.email, "idProperty": "email"})
             for row in rows
         ]
-        answer = await self._ask("POST", "/crm/v3/objects/contacts/batch/upsert", {"inputs": inputs})
+        verb = "update" if known else "upsert"
+        answer = await self._ask("POST", f"/crm/v3/objects/contacts/batch/{verb}", {"inputs": inputs})
         traces = [error.get("context", {}).get("objectWriteTraceId", []) for error in answer.get("errors", ())]
         bad = {trace for found in traces for trace in found}
         return [row for row in rows if row.email in bad]
@@ -207,7 +222,7 @@ def connect(vendor: str, url: str) -> Crm:
     return Salesforce(url) if vendor == "salesforce" else Hubspot(url)
 
 
-def parts(values: Sequence[str], most: int) -> Iterator[Sequence[str]]:
+def parts(values: Sequence[T], most: int) -> Iterator[Sequence[T]]:
     for start in range(0, len(values), most):
         yield values[start : start + most]
 

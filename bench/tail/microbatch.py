@@ -5,7 +5,7 @@
 A webhook is pushed on the list and answered. At every multiple of the timer everything is taken, the events of one
 person become one row, the rows are grouped by account, one request asks whom the CRM has (nobody is to be there twice,
 or to lose their owner), one writes them all, with allOrNone = false. What the CRM refuses is kept aside on a list of
-its own. A request carries what the vendor takes: 200 records (HubSpot: 100).
+its own. A request carries what the vendor takes: 200 records (HubSpot: 100, known contacts apart from new ones).
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ from starlette.routing import Route
 
 from bench.tail.calls import Crm, Refused, Row, Values, connect, values_of
 from bench.tail.sync import arguments
-from bench.tail.vendors import VENDORS
 
 QUEUE: Final = "leads"
 TAKEN: Final = "leads:taken"  # what a flush works on: a process that dies leaves it there
@@ -34,10 +33,9 @@ ASIDE: Final = "leads:failed"
 
 
 class Flusher:
-    def __init__(self, crm: Crm, store: redis.Redis, most: int, timer: float) -> None:
+    def __init__(self, crm: Crm, store: redis.Redis, timer: float) -> None:
         self._crm = crm
         self._store = store
-        self._most = most
         self._timer = timer
 
     async def run(self) -> None:
@@ -57,8 +55,8 @@ class Flusher:
             await self._aside([Row(email, values, None) for email, values in people.items()])
         else:
             rows = [Row(email, values, records.get(email.casefold())) for email, values in people.items()]
-            for start in range(0, len(rows), self._most):
-                await self._write(rows[start : start + self._most])
+            for batch in self._crm.batches(rows):
+                await self._write(batch)
         await self._store.delete(TAKEN)
 
     async def _write(self, rows: Sequence[Row]) -> None:
@@ -81,7 +79,7 @@ def collapsed(events: Sequence[dict[str, Any]]) -> dict[str, Values]:
     return dict(sorted(people.items(), key=lambda item: item[0].rpartition("@")[2]))
 
 
-def application(crm: Crm, store: redis.Redis, most: int, timer: float) -> Starlette:
+def application(crm: Crm, store: redis.Redis, timer: float) -> Starlette:
     async def webhook(request: Request) -> Response:
         await store.rpush(QUEUE, await request.body())
         return Response(status_code=202)
@@ -97,7 +95,7 @@ def application(crm: Crm, store: redis.Redis, most: int, timer: float) -> Starle
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         await crm.open()
-        flushing = asyncio.create_task(Flusher(crm, store, most, timer).run())
+        flushing = asyncio.create_task(Flusher(crm, store, timer).run())
         yield
         flushing.cancel()
 
@@ -110,5 +108,5 @@ if __name__ == "__main__":
     ask.add_argument("--valkey", required=True)
     ask.add_argument("--timer", type=float, required=True)
     args = ask.parse_args()
-    app = application(connect(args.crm, args.url), redis.from_url(args.valkey), VENDORS[args.crm].most, args.timer)
+    app = application(connect(args.crm, args.url), redis.from_url(args.valkey), args.timer)
     uvicorn.run(app, port=args.port, log_level="warning", access_log=False)

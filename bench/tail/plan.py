@@ -29,7 +29,7 @@ def runs(args: argparse.Namespace) -> list[Run]:
         for number in range(1, args.rounds + 1)
         for crm in args.crms
         for scenario in scenarios(args, crm)
-        for model in models(args, scenario.name)
+        for model in models(args, crm, scenario.name)
     ]
     return sorted(found, key=lambda run: -run.seconds)
 
@@ -66,7 +66,7 @@ def costs_of(args: argparse.Namespace, crm: str) -> Costs:
     return Costs(0.3, 0.005, 0.3)  # the simulator's own: HubSpot has no transactions with triggers
 
 
-def models(args: argparse.Namespace, scenario: str) -> Iterator[Model]:
+def models(args: argparse.Namespace, crm: str, scenario: str) -> Iterator[Model]:
     wanted = args.models
     if scenario not in ("empty", "half there", f"automation {LIMIT}", *EVEN):
         wanted = ["sync"] if "sync" in args.models else []
@@ -77,11 +77,11 @@ def models(args: argparse.Namespace, scenario: str) -> Iterator[Model]:
         "redis_microbatch": Model("redis_microbatch", "redis_microbatch", timer=args.timer),
         "fixed_15": fixed(15.0),
         "fixed_10": fixed(10.0),
-        "adaptive": adaptive(LINGER),
+        "adaptive": adaptive(LINGER, crm),
     }
     yield from (known[name] for name in wanted)
     if scenario == "empty" and "adaptive" in wanted:
-        yield from (adaptive(linger) for linger in args.lingers if linger != LINGER)
+        yield from (adaptive(linger, crm) for linger in args.lingers if linger != LINGER)
 
 
 async def all_of(planned: Sequence[Run], parallel: int) -> list[tuple[Run, dict[str, Any]]]:

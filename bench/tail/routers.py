@@ -51,9 +51,10 @@ def fixed(every: float) -> Model:
     return Model(f"fairturn fixed {every:g}", "fairturn", timer=every, window={"window": "fixed", "every": every})
 
 
-def adaptive(linger: float) -> Model:
-    """With its own look-ups as often as its writes."""
-    window = {"window": "adaptive", "linger": linger, "lookup_linger": linger}
+def adaptive(linger: float, crm: str) -> Model:
+    """With look-ups as often as writes; in HubSpot, where each counts more, a fourth less often, as in the demo."""
+    apart = 1.25 * linger if crm == "hubspot" else linger
+    window = {"window": "adaptive", "linger": linger, "lookup_linger": apart}
     return Model("fairturn adaptive", "fairturn", linger=linger, window=window)
 
 
