@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from bench import machine
 from bench.intake import load
-from bench.intake.servers import NAMES, servers
+from bench.intake.servers import NAMES, field_of
 from bench.page.intake import ceiling_table, rate_table
 
 HELP = "webhooks answered durably per second, against the server's bare echo and the usual ways"
@@ -26,7 +26,8 @@ RATIOS: Final = {
     "fairturn_valkey_to_echo": ("fairturn_valkey", "echo"),
 }
 NOTES: Final = (
-    "`insert` and `skip_locked` have as many warm connections as clients, and look at neither signature nor JSON.",
+    "`insert` and `skip_locked` have a warm connection for each client, at most 150 of the server's 200.",
+    "They look at neither signature nor JSON.",
     "PostgreSQL 18 as Fairturn ships it, every commit flushed to disk; Valkey with `appendfsync always`.",
     "No worker runs: what is measured is the way to the answer. The sync lane's answer names the owner.",
 )
@@ -35,7 +36,7 @@ NOTES: Final = (
 def options(ask: argparse.ArgumentParser) -> None:
     ask.add_argument("--servers", type=chosen, default=list(NAMES), help=", ".join(NAMES))
     ask.add_argument("--seconds", type=float, default=3, help="of each round at the ceiling (3)")
-    ask.add_argument("--clients", type=int, default=128, help="connections at the ceiling (128)")
+    ask.add_argument("--clients", type=int, default=256, help="connections at the ceiling (256)")
     ask.add_argument("--rounds", type=int, default=3, help="of each server, taking turns; medians count (3)")
     ask.add_argument("--rates", type=numbers, default=[500, 1000, 2000, 5000], help="per second (500,1000,2000,5000)")
     ask.add_argument("--rate-seconds", type=float, default=1.5, help="of each rate in each round (1.5)")
@@ -61,7 +62,7 @@ async def measure(args: argparse.Namespace) -> dict[str, Any]:
     facts = machine.facts()
     rounds: list[dict[str, Any]] = []
     first = 0
-    async with servers(args.servers) as (home, field):
+    async with field_of(args.servers) as (home, field):
         for number in range(args.rounds):
             for server in field if number % 2 == 0 else reversed(field):
                 row = load.ceiling(home, server, first, args.most, args.clients, args.seconds)

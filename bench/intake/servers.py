@@ -20,6 +20,7 @@ CHAT = "chat"  # the sync lane's source, else as the other
 NAMES = (
     "echo", "echo_fast", "echo_starlette", "insert", "skip_locked", "fairturn", "fairturn_sync", "fairturn_valkey",
 )  # fmt: skip
+SESSIONS = 150  # at most of a pool, of PostgreSQL's 200
 DATABASE = "bare"  # of those who are none of ours
 
 
@@ -41,7 +42,7 @@ class Server:
         if not self.pooled:
             yield
             return
-        self._ask(f"/open/{connections}")
+        self._ask(f"/open/{min(connections, SESSIONS)}")
         try:
             yield
         finally:
@@ -53,7 +54,7 @@ class Server:
 
 
 @asynccontextmanager
-async def servers(names: Sequence[str]) -> AsyncIterator[tuple[House, list[Server]]]:
+async def field_of(names: Sequence[str]) -> AsyncIterator[tuple[House, list[Server]]]:
     """Those named, in the order of NAMES."""
     async with AsyncExitStack() as stack:
         home = await stack.enter_async_context(house())
