@@ -67,6 +67,10 @@ async def fill(dsn: str, base: int, first: int = 0) -> None:
 async def _begin(c: asyncpg.Connection) -> None:
     await c.execute(SQL["stage"])
     await c.execute("set session_replication_role = replica; set synchronous_commit = off")
+    # Without statistics yet: one step down an index for each row, and never a walk over what is there already.
+    await c.execute("set enable_hashjoin = off; set enable_mergejoin = off")
+    await c.execute("alter system set autovacuum = off")  # it would look at every table again and again
+    await c.execute("select pg_reload_conf()")
     # The turns' own time: as their statement has none, it is the default that tells it.
     await c.execute("alter table assignment alter at set default current_setting('bench.at')::timestamptz")
 
@@ -74,8 +78,10 @@ async def _begin(c: asyncpg.Connection) -> None:
 async def _end(c: asyncpg.Connection) -> None:
     """As autovacuum and a checkpoint would have left it by now."""
     await c.execute("alter table assignment alter at set default clock_timestamp()")
-    await c.execute("set session_replication_role = origin")
+    await c.execute("set session_replication_role = origin; reset enable_hashjoin; reset enable_mergejoin")
     await c.execute("vacuum (analyze)")
+    await c.execute("alter system reset autovacuum")
+    await c.execute("select pg_reload_conf()")
     await c.execute("checkpoint")
 
 

@@ -2,7 +2,9 @@
 create temporary table came (place integer, lead_id bigint, at timestamptz, delivery bytea, event bytea, body bytea,
                              serial bigint, again boolean);
 create temporary table person (lead_id bigint, number bigint, company integer, email text, mailbox text, key bytea, account text,
-                               employees integer, country text, pool text)
+                               employees integer, country text, pool text);
+create index on came (lead_id);
+create index on person (lead_id)
 
 -- name: accounts
 with fresh as (

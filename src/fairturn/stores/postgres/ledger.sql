@@ -10,17 +10,18 @@ set lease_holder = excluded.lease_holder, lease_until = excluded.lease_until,
 where d.lease_holder = excluded.lease_holder or d.lease_until is null or d.lease_until < clock_timestamp()
 
 -- name: standing
+-- statement_timestamp() where a day is added up: it stands still, so that the index is entered by it.
 select coalesce(d.lease_holder = $2 and d.lease_until > clock_timestamp(), false) as held,
        clock_timestamp() as now,
        case when d.paused_at is not null then coalesce(d.paused_reason, 'paused by ' || d.paused_by) end as paused,
        d.blocked_until, d.org, d.failures, d.sizes, d.daily_calls,
        (select count(*) from change c
         where c.destination_id = d.id and c.state = 'failed'
-          and c.failed_at > greatest(d.failed_since, clock_timestamp() - interval '1 hour')) as failed_hour,
+          and c.failed_at > greatest(d.failed_since, statement_timestamp() - interval '1 hour')) as failed_hour,
        (select coalesce(sum(b.calls), 0) from batch b
-        where b.destination_id = d.id and b.taken_at > clock_timestamp() - interval '24 hours')
+        where b.destination_id = d.id and b.taken_at > statement_timestamp() - interval '24 hours')
        + (select coalesce(sum(k.calls), 0) from look_up k
-          where k.destination_id = d.id and k.at > clock_timestamp() - interval '24 hours') as calls_day
+          where k.destination_id = d.id and k.at > statement_timestamp() - interval '24 hours') as calls_day
 from destination d where d.id = $1
 
 -- name: learn

@@ -74,11 +74,13 @@ class PostgresReads:
 
     async def leads(self, wanted: LeadFilter) -> Sequence[LeadLine]:
         where = (wanted.status, wanted.pool, wanted.rep)
+        few = wanted.status not in (None, "assigned")
         async with self._database.connection() as c:
             if wanted.oldest_first:
-                rows = await c.fetch(SQL.oldest_leads, *where, wanted.limit)
+                rows = await c.fetch(SQL.oldest_without_rep if few else SQL.oldest_leads, *where, wanted.limit)
             else:
-                rows = await c.fetch(SQL.leads, *where, wanted.before, wanted.limit)
+                newest = SQL.leads_without_rep if few else SQL.leads
+                rows = await c.fetch(newest, *where, wanted.before, wanted.limit)
         return [line_of(row) for row in rows]
 
     async def find(self, text: str, digests: Sequence[bytes], records: Sequence[str]) -> Sequence[int]:

@@ -1,10 +1,11 @@
 -- name: reps
+-- Here and below: statement_timestamp() stands still, so that an index is entered by it and not walked.
 select r.id, r.paused_at, r.paused_by, r.paused_reason,
        coalesce((select array_agg(m.pool_id order by m.pool_id) from rotation m where m.rep_id = r.id), '{}') as pools,
        coalesce(d.leads, 0) as leads
 from rep r
 left join (select rep_id, count(*) as leads from lead
-           where created_at > clock_timestamp() - interval '24 hours' and status = 'assigned' and merged_into is null
+           where created_at > statement_timestamp() - interval '24 hours' and status = 'assigned' and merged_into is null
            group by rep_id) d on d.rep_id = r.id
 order by r.id
 
@@ -18,6 +19,25 @@ where merged_into is null
 order by id desc
 limit $5
 
+-- name: leads_without_rep
+-- As above, of a status other than assigned: few of all, with an index of their own.
+select id, created_at, source_id, status, fields, account_id, rep_id, pool_id, rule_id, reason, wait_until, merged_into,
+       priority, mode, held_at, assigned_at
+from lead
+where merged_into is null and status <> 'assigned' and status = $1
+  and ($2::text is null or pool_id = $2) and ($3::text is null or rep_id = $3) and ($4::bigint is null or id < $4)
+order by id desc
+limit $5
+
+-- name: oldest_without_rep
+select id, created_at, source_id, status, fields, account_id, rep_id, pool_id, rule_id, reason, wait_until, merged_into,
+       priority, mode, held_at, assigned_at
+from lead
+where merged_into is null and status <> 'assigned' and status = $1
+  and ($2::text is null or pool_id = $2) and ($3::text is null or rep_id = $3)
+order by id
+limit $4
+
 -- name: oldest_leads
 select id, created_at, source_id, status, fields, account_id, rep_id, pool_id, rule_id, reason, wait_until, merged_into,
        priority, mode, held_at, assigned_at
@@ -28,8 +48,8 @@ order by id
 limit $4
 
 -- name: find
--- By key, then by what the CRM calls it, then by an id of any source. The last two have no index of their own: they are
--- looked for only where a key does not lead there.
+-- By key, then by what the CRM calls it, then by an id of any source. The last has no index of its own: it is looked for
+-- only where nothing else leads there.
 select coalesce(l.merged_into, l.id) as id
 from lead_key k join lead l on l.id = k.lead_id
 where k.digest = any($1::bytea[])
@@ -37,8 +57,13 @@ group by 1 order by 1
 
 -- name: find_record
 select coalesce(l.merged_into, l.id) as id
-from change c join lead l on l.id = c.lead_id
-where c.record_id = any($1::text[]) or c.external_key = any($1::text[])
+from (
+    select lead_id from change where record_id = any($1::text[])
+    union
+    select c.lead_id from destination d
+    join change c on c.destination_id = d.id and c.external_key = any($1::text[])
+) c
+join lead l on l.id = c.lead_id
 group by 1 order by 1
 limit 20
 
@@ -100,23 +125,29 @@ select * from (
 select d.id, d.org, d.paused_at, d.paused_by, d.paused_reason, d.blocked_cause,
        case when d.blocked_until > clock_timestamp() then d.blocked_until end as blocked_until,
        coalesce(d.lease_until > clock_timestamp(), false) as served,
-       c.pending, c.in_flight, c.failed, c.oldest_at, w.answered_at, d.daily_calls,
+       p.pending, f.in_flight, b.failed, p.oldest_at, w.answered_at, d.daily_calls,
        (select coalesce(sum(b.calls), 0) from batch b
-        where b.destination_id = d.id and b.taken_at > clock_timestamp() - interval '24 hours')
+        where b.destination_id = d.id and b.taken_at > statement_timestamp() - interval '24 hours')
        + (select coalesce(sum(k.calls), 0) from look_up k
-          where k.destination_id = d.id and k.at > clock_timestamp() - interval '24 hours') as calls_day
+          where k.destination_id = d.id and k.at > statement_timestamp() - interval '24 hours') as calls_day
 from destination d
+-- One index for each state: what is done is most of all changes, and none of these.
 cross join lateral (
-    select count(*) filter (where c.state = 'pending') as pending,
-           count(*) filter (where c.state = 'in_flight') as in_flight,
-           count(*) filter (where c.state = 'failed') as failed,
-           min(c.first_event_at) filter (where c.state = 'pending') as oldest_at
+    select count(*) as pending, min(c.first_event_at) as oldest_at
     from change c join lead l on l.id = c.lead_id and l.merged_into is null
-    where c.destination_id = d.id and c.state in ('pending', 'in_flight', 'failed')
-) c
+    where c.destination_id = d.id and c.state = 'pending'
+) p
+cross join lateral (
+    select count(*) as in_flight from change c join lead l on l.id = c.lead_id and l.merged_into is null
+    where c.destination_id = d.id and c.state = 'in_flight'
+) f
+cross join lateral (
+    select count(*) as failed from change c join lead l on l.id = c.lead_id and l.merged_into is null
+    where c.destination_id = d.id and c.state = 'failed'
+) b
 cross join lateral (
     select max(answered_at) as answered_at from write
-    where destination_id = d.id and answered_at > clock_timestamp() - interval '24 hours'
+    where destination_id = d.id and answered_at > statement_timestamp() - interval '24 hours'
 ) w
 order by d.id
 
