@@ -18,7 +18,7 @@ class Simulator:
     """`control` is the address of the endpoints."""
 
     def __init__(self, control: str) -> None:
-        self.http = httpx2.Client(base_url=control, timeout=30, trust_env=False)
+        self.http = httpx2.Client(base_url=control, timeout=30, trust_env=False, verify=False)
 
     def get(self, path: str, **query: Any) -> Any:
         answer = self.http.get(path, params=query)

@@ -103,7 +103,9 @@ async def serving(config: Path, dsn: str, folder: Path) -> AsyncIterator[Served]
         )
     sql = await asyncpg.connect(dsn)
     try:
-        async with httpx2.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=20, trust_env=False) as http:
+        async with httpx2.AsyncClient(
+            base_url=f"http://127.0.0.1:{port}", timeout=20, trust_env=False, verify=False
+        ) as http:
             await ready(http, process, log)
             found = Served(http, sql)
             await sql.add_listener("fairturn_change", lambda *_: found.changed.set())

@@ -33,7 +33,7 @@ class Crm:
 
     def __init__(self, ready: dict[str, Any]) -> None:
         self.ready = ready
-        self.http = httpx2.Client(base_url=ready["salesforce"], timeout=30)
+        self.http = httpx2.Client(base_url=ready["salesforce"], timeout=30, verify=False)
         self.headers: dict[str, str] = {}
         self.ids: dict[str, str] = {}
         self.pool = ThreadPoolExecutor(8)
