@@ -39,7 +39,7 @@ def options(ask: argparse.ArgumentParser) -> None:
     ask.add_argument("--clients", type=int, default=256, help="connections at the ceiling (256)")
     ask.add_argument("--rounds", type=int, default=3, help="of each server, taking turns; medians count (3)")
     ask.add_argument("--rates", type=numbers, default=[500, 1000, 2000, 5000], help="per second (500,1000,2000,5000)")
-    ask.add_argument("--rate-seconds", type=float, default=1.5, help="of each rate in each round (1.5)")
+    ask.add_argument("--rate-seconds", type=float, default=1.2, help="of each rate in each round (1.2)")
     ask.add_argument("--most", type=int, default=50_000, help="requests prepared for each second (50,000)")
 
 
