@@ -138,11 +138,11 @@ class Salesforce(Crm):
 
     def _record(self, row: Row) -> Values:
         told = {name: row.values[own] for own, name in self._fields.items() if own in row.values}
+        if row.id is not None:
+            return told
         domain = row.email.rpartition("@")[2]
         if domain not in FREE_MAIL:
             told["Account__r"] = {"Fairturn_Key__c": domain}
-        if row.id is not None:
-            return told
         return told | {
             "Email": row.email,
             "FirstName": row.values.get("first_name"),

@@ -47,7 +47,8 @@ Transactions and record seconds are the CRM's own work. A batch saves calls and 
 all the same, and what is saved of them is what the joining of one person's events saves.
 
 Leads that come evenly round the clock are the dearest for every window: each is alone in its own. Calls a day are
-calculated from bursts of that density, one lead every 17 s (500 leads a day are as lonely) and every 1.7 s."""
+calculated from bursts of that density, one lead every 17 s (500 leads a day are as lonely) and every 1.7 s. Where a
+day's calls run low, Fairturn's lingers grow by themselves, bulk first; here none did."""
 
 
 def notes(conditions: Mapping[str, Any], rows: Sequence[Row], why: Sequence[Row]) -> list[str]:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairturn.decide.batching import Departure, Pending, Window, company, ripe
+from fairturn.decide.batching import Departure, Pending, Window, company, in_time, ripe
 from fairturn.model import Ripening
 
 T0 = datetime(2026, 3, 2, 10, tzinfo=UTC)
@@ -88,6 +88,19 @@ def test_how_long_a_request_waits_for_those_who_are_asked_about(asked_at, heard_
 
 def test_many_who_were_asked_about_take_longer_to_be_placed():
     assert company(None, 100.0, 50.0, 2.0, 100.0, 120) == pytest.approx(0.15 + 0.24)
+
+
+@pytest.mark.parametrize(
+    ("lands", "wanted"),
+    [
+        (None, 50.0),  # nothing is out: at once
+        (50.5, 50.0),  # the answer will be late anyhow
+        (51.0, 50.4),  # so that it is there as the request lands
+        (60.0, 50.5),  # at most so long
+    ],
+)
+def test_a_look_up_leaves_in_time_for_the_request_after_the_one_that_is_out(lands, wanted):
+    assert in_time(50.0, lands, 0.6, 0.5) == pytest.approx(wanted)
 
 
 def test_a_second_request_leaves_only_while_more_than_a_full_one_waits():

@@ -115,6 +115,16 @@ def company(
     return 0.0 if asked_at is None else max(0.0, asked_at + linger - now)
 
 
+def in_time(opens: float, lands: float | None, takes: float, most: float) -> float:
+    """When a look-up leaves that may at `opens`: while a request is out nobody can be written, so that an answer before
+    it lands only waits, and who comes meanwhile may still be asked about. Times in seconds of one clock.
+
+    lands: when the request that is out will; None: none is. takes: from the question until its leads can be written.
+    most: seconds that a look-up is held back; two that are out of step find it within a few rounds.
+    """
+    return opens if lands is None else max(opens, min(lands - takes, opens + most))
+
+
 def _full(able: Sequence[Ripening], window: Window) -> bool:
     """Whether there is no room for company."""
     by_object = window.objects_of(able)

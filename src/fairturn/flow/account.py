@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import random
 from collections.abc import AsyncIterator, Callable, Iterator
 from datetime import datetime
@@ -69,6 +70,8 @@ class Account:
         self._look_ups = 0
         self._heard_at, self._heard = 0.0, 0  # of the last look-up's answer, and how many people it was about
         self._intended: float | None = None  # when a look-up leaves that a write of the same tick waits for
+        self._writes: list[float] = []  # requests that are out: when they left, monotonic
+        self._landed_at, self._write_took = -math.inf, 0.0  # of the last request
         self._unsettled = 0
         self._nudges: list[asyncio.Event] = []
         self._keeping: asyncio.Task[None] | None = None
@@ -171,6 +174,26 @@ class Account:
             self._heard_at, self._heard = clock(), people
             for nudge in self._nudges:
                 nudge.set()
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[None]:
+        """While a request is out, until its answer is settled."""
+        clock = asyncio.get_running_loop().time
+        began = clock()
+        self._writes.append(began)
+        try:
+            yield
+        finally:
+            self._writes.remove(began)
+            self._landed_at, self._write_took = clock(), clock() - began
+
+    def lands(self) -> float | None:
+        """When the requests that are out will, by what the last one took; None: none is out."""
+        return self._writes[-1] + self._write_took if self._writes else None
+
+    def idle(self, now: float) -> float:
+        """Seconds since a request landed; infinite: none did."""
+        return now - self._landed_at
 
     def company(self, left_at: float, now: float) -> float:
         """Seconds that a request waits for those who are asked about. left_at: when the last one left."""

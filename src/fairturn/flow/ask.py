@@ -18,7 +18,7 @@ import structlog
 
 from fairturn.decide import breaker
 from fairturn.decide.asking import on_the_clock
-from fairturn.decide.batching import tick_after
+from fairturn.decide.batching import PLACED, PLACED_EACH, in_time, tick_after
 from fairturn.errors import Contended, DestinationError, LoginRefused, StoreError, StoreUnavailable, WrongOrg
 from fairturn.flow.account import POLL, Account
 from fairturn.flow.memory import Memory
@@ -30,6 +30,7 @@ log = structlog.get_logger(__name__)
 
 MOST = 200  # addresses of one look-up
 LATE = 0.2  # seconds after a tick of a fixed window in which what came before it has become a question
+HELD_BACK = 0.25  # of `lookup_linger`, while a write is out
 SLOTS = 4  # look-ups at once, while more than one is full
 SPOILED = 20_000  # addresses kept that were in a failed look-up
 GRACE = 2.0  # seconds beyond the look-up's time-out in which the destination has to return
@@ -53,6 +54,7 @@ class Ask:
         self._quiet_until = 0.0  # monotonic: after a failure nobody is asked for a while
         self._cause = ""
         self._last = -math.inf  # monotonic, of the last look-up's departure
+        self._took = 0.0  # seconds of the last one that was answered
         self._unheard = 0  # last questions before a write that stayed unanswered, in a row, while writes were heard
         self._spared_until = 0.0  # monotonic: no more of them until then
         self._held = 0  # writes that a question without an answer held back, in a row
@@ -95,7 +97,8 @@ class Ask:
         emails = self._company(due)
         full = len(emails) >= MOST
         if (wait := self._opens(due, now, full=full)) > 0:
-            self._account.intend(now + wait if on_the_clock(self._settings) else None)
+            together = on_the_clock(self._settings) or self._account.lands() is not None
+            self._account.intend(now + wait if together else None)
             return wait
         chosen = set(emails)
         self._leave([one for one in due if one.email in chosen], emails, now)
@@ -122,7 +125,9 @@ class Ask:
         if on_the_clock(self._settings) and time is not None:
             tick = tick_after(min(one.since for one in due), self._settings.every)
             return (tick - time).total_seconds() + LATE
-        return self._last + self._settings.lookup_linger - now
+        linger = self._settings.lookup_linger
+        takes = self._took + PLACED + len(due) * PLACED_EACH
+        return in_time(self._last + linger, self._account.lands(), takes, HELD_BACK * linger) - now
 
     def _why_shut(self, now: float) -> str | None:
         """The trouble, where there is one: waiting for a token of the bucket is none."""
@@ -202,10 +207,12 @@ class Ask:
     async def _fly(self, asked: Sequence[Question], emails: Sequence[str]) -> None:
         try:
             with self._account.asking(len(asked)):
+                began = asyncio.get_running_loop().time()
                 said = await self._look(emails)
                 if isinstance(said, str):
                     await self._failed(asked, said)
                     return
+                self._took = asyncio.get_running_loop().time() - began
                 self._failures, self._quiet_until = 0, 0.0
                 await self._heard(asked, emails, said)
         except StoreError as error:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import math
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
@@ -52,7 +51,6 @@ class Deliver:
         self._before = before
         self._retrying = Retrying(account.settings.max_attempts, account.settings.retry_for)
         self._left = 0.0  # monotonic, when the last request did
-        self._landed = -math.inf  # monotonic, when the last one was answered and settled
         # While a departure is due within a linger, whatever is new leaves with it.
         deaf = account.settings.linger if account.settings.window != "none" else 0.0
         self._pump = Pump(account, self._guarded_step, deaf=deaf)
@@ -90,7 +88,11 @@ class Deliver:
             self._ledger,
             self._name,
             self._account.holder,
-            replace(self._account.window(), company=self._account.company(self._left, now), idle=now - self._landed),
+            replace(
+                self._account.window(),
+                company=self._account.company(self._left, now),
+                idle=self._account.idle(now),
+            ),
             in_flight=self._pump.in_flight,
             timeout=self._settings.request_timeout + DEADLINE,
             before=self._before,
@@ -106,6 +108,10 @@ class Deliver:
 
     async def _fly(self, batch: Batch) -> None:
         """Send, judge, settle."""
+        with self._account.writing():
+            await self._judged(batch)
+
+    async def _judged(self, batch: Batch) -> None:
         try:
             answer = await self._answer(batch)
         except Exception as error:  # a fault of our own must not lose the rows' turn to be settled
@@ -118,7 +124,6 @@ class Deliver:
                 await self._account.block(*trouble, person=needs_a_person(answer))
         if await self._settle(batch, answer, found):
             await self._learn(batch, answer, found)
-        self._landed = asyncio.get_running_loop().time()
 
     async def _answer(self, batch: Batch) -> Answer:
         drafts = self._destination.draft(batch.records)
