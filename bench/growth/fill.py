@@ -66,7 +66,7 @@ async def fill(dsn: str, base: int, first: int = 0) -> None:
 
 async def _begin(c: asyncpg.Connection) -> None:
     await c.execute(SQL["stage"])
-    await c.execute("set session_replication_role = replica; set synchronous_commit = off")
+    await c.execute("set session_replication_role = replica; set synchronous_commit = off; set wal_compression = off")
     # Without statistics yet: one step down an index for each row, and never a walk over what is there already.
     await c.execute("set enable_hashjoin = off; set enable_mergejoin = off")
     await c.execute("alter system set autovacuum = off")  # it would look at every table again and again
