@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Literal
 
@@ -86,11 +86,10 @@ class Draft:
             case placed:
                 status = placed
         before = self.before
-        if before is None:
-            created = self.oldest or datetime.min.replace(tzinfo=UTC)
-            before = Lead(self.id, created, self.source, status, self.fields, None, None, None, None, None, None)
-        return replace(
-            before,
+        return Lead(
+            id=self.id,
+            created_at=before.created_at if before else self.oldest or datetime.min.replace(tzinfo=UTC),
+            source=self.source,
             status=status,
             fields=self.fields,
             account=self.account,
@@ -99,6 +98,7 @@ class Draft:
             rule=self.rule,
             reason=self.reason,
             wait_until=self.wait_until if status == "waiting" else None,
+            merged_into=before.merged_into if before else None,
             priority=self.priority,
             mode=self.mode,
         )

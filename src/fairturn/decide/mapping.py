@@ -17,7 +17,7 @@ from typing import Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from fairturn.config import STANDARD_FIELDS, Settings, Source
-from fairturn.decide.addresses import email_facts
+from fairturn.decide.addresses import AddressReader, address_reader
 from fairturn.decide.mailboxes import is_nothing
 from fairturn.decide.paths import MISSING, Broken, Path, path
 from fairturn.decide.phones import is_region, phone
@@ -228,13 +228,13 @@ def first_of_list(raw: object) -> tuple[FieldValue, str | None]:
 def polisher(source: Source, settings: Settings) -> Callable[[dict[str, FieldValue], list[str]], None]:
     """E-mail, country and phone in their one form each; in this order, since a number needs its country."""
     region = source.phone_region.upper() if source.phone_region else None
-    return partial(polish, settings=settings, region=region)
+    return partial(polish, read=address_reader(settings.organisation, settings.routing), region=region)
 
 
-def polish(values: dict[str, FieldValue], marks: list[str], *, settings: Settings, region: str | None) -> None:
+def polish(values: dict[str, FieldValue], marks: list[str], *, read: AddressReader, region: str | None) -> None:
     address = values.get("email")
     if isinstance(address, str):
-        facts = email_facts(address, settings.organisation, settings.routing)
+        facts = read(address)
         if facts.shown:
             values["email"] = facts.shown
         else:

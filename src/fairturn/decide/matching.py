@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
+from types import MappingProxyType
 from typing import Final
 
 from fairturn.config import Routing, Settings
@@ -16,6 +17,7 @@ from fairturn.model import FieldValue, Key
 
 SHOWN: Final = 500  # characters of a key's value that are kept for display
 ACCOUNT_KEY: Final = 255  # characters of an account's key; a domain has at most 253
+NO_ALIASES: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 def digest(kind: str, value: str) -> bytes:
@@ -74,7 +76,7 @@ def account_keys(values: Mapping[str, FieldValue], facts: EmailFacts, settings: 
     if isinstance(record, str) and not is_nothing(record):
         keys.append(f"crm:{record_key(record)}")
     if facts.kind == "work" and facts.domain and facts.host:
-        aliases = same_account(settings.routing)
+        aliases = same_account(settings.routing) if settings.routing.same_account else NO_ALIASES
         keys.append(f"domain:{aliases.get(facts.host) or aliases.get(facts.domain) or facts.domain}")
     return tuple(bounded(one) for one in keys)
 

@@ -125,6 +125,8 @@ def single(value: object) -> object:
 
 
 def integer(value: object) -> Taken:
+    if type(value) is int and -WIDEST < value < WIDEST:  # as most are; true and false have a type of their own
+        return value, None
     found = decimal(single(value), whole=True)
     if found is None:
         return None, None

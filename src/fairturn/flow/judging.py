@@ -47,7 +47,7 @@ async def _accounts(step: RouteStep, plan: Plan, drafts: Sequence[Draft]) -> Non
     keyed: list[tuple[Draft, tuple[str, ...]]] = []
     for draft in drafts:
         values = plain(draft.fields)
-        facts = address(plan.settings, values)
+        facts = address(plan, values)
         draft.values = {**values, **derived(facts)}
         draft.email = address_of(facts) if plan.asked and draft.mode == "live" else None
         keyed.append((draft, account_keys(known_together(draft.fields, values), facts, plan.settings)))
@@ -130,7 +130,7 @@ def same_people(plan: Plan, stored: Mapping[int, Lead], known: Known) -> tuple[l
 
 def together(plan: Plan, draft: Draft, known: Sequence[Mapping[str, Existing]]) -> Mapping[str, Existing]:
     """What was asked about leads that are one now, the oldest's first: by the address that the person goes by now."""
-    email = address_of(address(plan.settings, plain(draft.fields))) if len(known) > 1 else None
+    email = address_of(address(plan, plain(draft.fields))) if len(known) > 1 else None
     found: dict[str, Existing] = {}
     for mine in known:
         found |= {name: one for name, one in mine.items() if name not in found or one.email == email}

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from fairturn.config import Destination, Rule, Settings
+from fairturn.decide.addresses import AddressReader, address_reader
 from fairturn.decide.asking import asked
 from fairturn.decide.existing import ChoiceOf, choice_rule
 from fairturn.decide.mapping import Mapper, compile_mapper
@@ -18,6 +19,7 @@ class Plan:
     version: int
     settings: Settings
     mappers: Mapping[str, Mapper]
+    address: AddressReader  # what an e-mail address says
     rules: RuleBook
     shapes: Mapping[str, PoolShape]
     by_id: Mapping[str, Rule]
@@ -63,6 +65,7 @@ def compile_plan(version: int, settings: Settings, flattener: Callable[[str], Ca
             name: compile_mapper(name, source, settings, flattener(source.format))
             for name, source in settings.sources.items()
         },
+        address=address_reader(settings.organisation, settings.routing),
         rules=compile_rules(settings),
         shapes=shapes(settings),
         by_id={rule.id: rule for rule in settings.rules},

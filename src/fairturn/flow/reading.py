@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from fairturn.config import Settings, Source
+from fairturn.config import Source
 from fairturn.decide import cleaning
-from fairturn.decide.addresses import EmailFacts, email_facts
+from fairturn.decide.addresses import EmailFacts
 from fairturn.decide.mapping import Mapped
 from fairturn.decide.matching import keys_of
 from fairturn.errors import FairturnError
@@ -40,9 +40,9 @@ def payload(body: bytes) -> object:
         return cleaning.parse(body.decode("utf-8", "replace"), DIGITS).value
 
 
-def address(settings: Settings, values: Mapping[str, FieldValue]) -> EmailFacts:
+def address(plan: Plan, values: Mapping[str, FieldValue]) -> EmailFacts:
     email = values.get("email")
-    return email_facts(email if isinstance(email, str) else None, settings.organisation, settings.routing)
+    return plan.address(email if isinstance(email, str) else None)
 
 
 def read(plan: Plan, events: Iterable[Event]) -> Reading:
@@ -57,7 +57,7 @@ def read(plan: Plan, events: Iterable[Event]) -> Reading:
             continue
         try:
             mapped = mapper(payload(event.body), event.received_at)
-            facts = address(plan.settings, mapped.values)
+            facts = address(plan, mapped.values)
             reads.append(Read(event, source, mapped, keys_of(event.source, mapped, facts, event.id)))
         except (FairturnError, cleaning.Malformed) as error:
             problems[event.id] = str(error)

@@ -286,18 +286,19 @@ async def _known(step: RouteStep, batch: Sorted, g: Group, stored: Mapping[int, 
 
 
 def _written(draft: Draft) -> LeadWrite:
+    told = draft.told
     return LeadWrite(
         lead=draft.lead(),
         new=draft.before is None,
-        changes=draft.told,
-        owned=draft.told and draft.moved and draft.kept is None,
+        changes=told,
+        owned=told and draft.moved and draft.kept is None,
         owner_rule=draft.owner_rule,
         park=draft.park,
         kept=draft.kept is not None,
         ask=draft.ask,
         email=draft.email,
         settled=draft.settled,
-        adopt=draft.adopt if draft.told else {},
+        adopt=draft.adopt if told else {},
         oldest_event_at=draft.oldest,
         waited=draft.before is not None and draft.before.status == "waiting",
     )

@@ -71,7 +71,7 @@ def values_of(plan: Plan, draft: Draft) -> dict[str, FieldValue]:
     """As the rule's filter sees them; what is worked out only where a filter asks, since a thousand may be held."""
     values = plain(draft.fields)
     rule = plan.by_id.get(draft.rule or "")
-    return {**values, **derived(address(plan.settings, values))} if rule is not None and rule.require else values
+    return {**values, **derived(address(plan, values))} if rule is not None and rule.require else values
 
 
 async def _give_back(step: RouteStep, plan: Plan, turn: Turn, returns: Sequence[GiveBack]) -> None:
