@@ -156,6 +156,13 @@ def test_no_text_is_too_odd_and_what_is_shown_reads_back_the_same(text):
     assert again.shown == found.shown
 
 
+@settings(max_examples=200)
+@given(st.from_regex(addresses.BARE, fullmatch=True) | st.text("ab@.-+_,;<>\"' \u00a0", max_size=12))
+def test_an_address_without_anything_around_it_needs_no_cleaning(text):
+    if addresses.BARE.fullmatch(text):
+        assert addresses.bare_address(text) == (text, None)
+
+
 def test_a_text_of_any_length_costs_and_remembers_no_more_than_an_address():
     assert facts("a@x.com" + " " * 10**6) == facts("a@x.com")
     assert len(facts("a" * 10**6).shown) == 1000

@@ -34,6 +34,8 @@ LONGEST: Final = 1000  # characters of what may be an address; RFC 5321 allows 2
 SEVERAL: Final = re.compile(r"[;,\s]+")
 # Local parts of whom no letter depends on the host: the library takes every one of them as it is.
 PLAIN_LOCAL: Final = re.compile(r"(?=.{1,64}\Z)[a-z0-9_+-]+(?:\.[a-z0-9_+-]+)*", re.ASCII | re.IGNORECASE)
+# As nearly all are: no blank, no name, no bracket around it, nothing to clean.
+BARE: Final = re.compile(r"[a-z0-9_.+-]+@[a-z0-9.-]*[a-z0-9]", re.ASCII | re.IGNORECASE)
 SHORT: Final = 240  # characters of ASCII: below it no limit of the whole address is passed, stand-in included
 HOST: Final = re.compile(
     r"(?=.{1,253}\Z)(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)+[a-z0-9-]*[a-z-][a-z0-9-]*", re.ASCII
@@ -72,7 +74,7 @@ def address_reader(organisation: Organisation, routing: Routing) -> AddressReade
 
 
 def facts_of(text: str, lists: DomainLists) -> EmailFacts:
-    bare, mark = bare_address(text)
+    bare, mark = (text, None) if BARE.fullmatch(text) else bare_address(text)
     if not bare:
         return NO_ADDRESS
     found = parsed(bare)

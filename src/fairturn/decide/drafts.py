@@ -125,6 +125,8 @@ def from_lead(lead: Lead) -> Draft:
 
 def higher(one: str, other: str) -> str:
     """The more urgent of two priorities."""
+    if one == other:
+        return one
     return min(one, other, key=lambda priority: RANK.get(priority, 1))
 
 

@@ -125,7 +125,10 @@ def group(events: Sequence[tuple[Key, ...]], bound: Mapping[bytes, int]) -> list
         for one in keys:
             lead = bound.get(one.digest)
             for meeting in (one.digest,) if lead is None else (one.digest, lead):
-                here, there = root(place), root(first.setdefault(meeting, place))
+                earlier = first.setdefault(meeting, place)
+                if earlier == place:
+                    continue
+                here, there = root(place), root(earlier)
                 if here != there:  # the smaller place is the root: groups stand where their first event stands
                     parent[max(here, there)] = min(here, there)
     members: dict[int, list[int]] = {}
@@ -135,6 +138,10 @@ def group(events: Sequence[tuple[Key, ...]], bound: Mapping[bytes, int]) -> list
 
 
 def gathered(places: Sequence[int], events: Sequence[tuple[Key, ...]], bound: Mapping[bytes, int]) -> Group:
+    if len(places) == 1 and len(events[places[0]]) == 1:  # one event with one key, as most are
+        [one] = mine = events[places[0]]
+        lead = bound.get(one.digest)
+        return Group(tuple(places), () if lead is None else (lead,), mine)
     keys = {one.digest: one for place in places for one in events[place]}
     leads = sorted({lead for found in keys if (lead := bound.get(found)) is not None})
     return Group(tuple(places), tuple(leads), tuple(keys.values()))

@@ -48,8 +48,7 @@ async def route_events(step: RouteStep, plan: Plan, taken: Taken) -> Sorted:
     """Everything that the events of one batch cause, written."""
     reading = read(plan, taken.events)
     reads, problems = list(reading.reads), reading.problems
-    leads, fresh = await _bind(step, plan, reads, problems)
-    batch = await _sort(step, reads, leads, fresh)
+    batch = await _sort(step, reads, *await _bind(step, plan, reads, problems))
     await judge(step, plan, batch.drafts, taken, await known_of(step, batch.drafts) if plan.asked else {})
     folds, held = await take_turns(step, plan, batch.drafts, batch.returns)
     drafts = batch.drafts + held
@@ -75,13 +74,14 @@ async def route_events(step: RouteStep, plan: Plan, taken: Taken) -> Sorted:
 
 async def _bind(
     step: RouteStep, plan: Plan, reads: list[Read], problems: dict[bytes, str]
-) -> tuple[dict[bytes, int], Mapping[bytes, int]]:
-    """What the keys of `reads` lead to, and those that lead to leads which are to be made.
+) -> tuple[list[Group], Mapping[bytes, int], Mapping[bytes, int]]:
+    """Whose events these are, what their keys lead to, and those that lead to leads which are to be made.
 
     Signals that waited for a lead which is here now are read too, and so are those that waited for a further key of
     such a signal: once a key has its lead, nobody looks for what waits for it. Where there is no lead yet, what waits
     is left alone: a visitor may send signals for hours.
     """
+    came = len(reads)
     people = group([one.keys for one in reads], {})
     newcomers = {
         key.digest: number
@@ -107,7 +107,8 @@ async def _bind(
         bound = await step.bind([key for one in late.reads for key in one.keys])
         leads |= bound.leads
         orphans |= bound.orphans - {key.digest for key in wanted}
-    return leads, fresh
+    known = leads or len(reads) > came
+    return group([one.keys for one in reads], leads) if known else people, leads, fresh
 
 
 async def route_due(step: RouteStep, plan: Plan, taken: Taken) -> int:
@@ -197,9 +198,12 @@ async def _turn_and_write(
 
 
 async def _sort(
-    step: RouteStep, reads: Sequence[Read], leads: Mapping[bytes, int], fresh: Mapping[bytes, int]
+    step: RouteStep,
+    reads: Sequence[Read],
+    groups: Sequence[Group],
+    leads: Mapping[bytes, int],
+    fresh: Mapping[bytes, int],
 ) -> Sorted:
-    groups = group([one.keys for one in reads], leads)
     # Where a signal named the person before, the keys were there, and nobody gave them an id.
     late = [
         g
@@ -225,11 +229,13 @@ async def _sort(
             continue
         _merge_events(draft, mine)
         batch.drafts.append(draft)
-        batch.events |= {one.event.id: draft.id for one in mine}
-        batch.marks |= {one.event.id: noted(one.mapped.marks) for one in mine if one.mapped.marks}
-        batch.keys |= {
-            key.digest: draft.id for key in g.keys if (leads.get(key.digest) or fresh.get(key.digest)) != draft.id
-        }
+        for one in mine:
+            batch.events[one.event.id] = draft.id
+            if one.mapped.marks:
+                batch.marks[one.event.id] = noted(one.mapped.marks)
+        for key in g.keys:
+            if (leads.get(key.digest) or fresh.get(key.digest)) != draft.id:
+                batch.keys[key.digest] = draft.id
     return batch
 
 
