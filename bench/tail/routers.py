@@ -6,11 +6,11 @@ import asyncio
 import os
 import sys
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
 from contextlib import ExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal, TypeVar
 
 import httpx2
 
@@ -26,6 +26,7 @@ from fairturn.stores.postgres.progress import PostgresProgress
 
 LOOK: Final = 0.1  # seconds
 
+T = TypeVar("T")
 Kind = Literal["sync", "redis_microbatch", "fairturn"]
 
 
@@ -99,6 +100,14 @@ async def _handled(model: Model, simulator: Simulator, url: str) -> bool:
     return await simulator.quiet()
 
 
+async def _asked(server: Process, question: Coroutine[Any, Any, T]) -> T:
+    """Where PostgreSQL is gone, `serve` mostly ended before it, and knows why. Raises Failed."""
+    try:
+        return await question
+    except StoreError as error:
+        raise Failed(f"{error} {server.last_words()}") from error
+
+
 @asynccontextmanager
 async def _fairturn(model: Model, simulator: Simulator, place: Path) -> AsyncIterator[Router]:
     port, name = free_port(), settings.DESTINATION
@@ -111,18 +120,16 @@ async def _fairturn(model: Model, simulator: Simulator, place: Path) -> AsyncIte
             async with Database(dsn, size=1) as database:
                 progress = PostgresProgress(database)
                 until = time.monotonic() + START
-                while not await progress.served(name):
-                    server.check()
+                while not await _asked(server, progress.served(name)):
                     if time.monotonic() > until:
                         raise Failed(f"no worker delivers.{server.last_words()}")
                     await asyncio.sleep(LOOK)
 
                 async def settled() -> bool:
-                    server.check()
-                    found = await progress.standing(name)
+                    found = await _asked(server, progress.standing(name))
                     return not (found.unrouted or found.signals or found.open or found.leads.get("waiting"))
 
-                yield Router(url, settled, lambda: progress.standing(name))
+                yield Router(url, settled, lambda: _asked(server, progress.standing(name)))
     finally:
         with suppress(StoreError):
             await embedded.discard(place / "data")
