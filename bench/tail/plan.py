@@ -13,6 +13,7 @@ from bench.house import Failed
 from bench.tail.routers import Model, adaptive, fixed
 from bench.tail.running import Run, Scenario, measured
 from bench.tail.simulated import Costs
+from fairturn.decide.sizing import START
 from fairturn.errors import FairturnError
 
 MODELS: Final = ("sync", "redis_microbatch", "fixed_15", "fixed_10", "adaptive")
@@ -36,7 +37,8 @@ def runs(args: argparse.Namespace) -> list[Run]:
 
 def scenarios(args: argparse.Namespace, crm: str) -> Iterator[Scenario]:
     costs = costs_of(args, crm)
-    plain = Scenario("empty", args.leads, args.seconds, costs)
+    # Of fewer than the first request takes nothing is to be learnt.
+    plain = Scenario("empty", args.leads, args.seconds, costs, learnt=args.leads > START)
     salesforce = crm == "salesforce"  # HubSpot's workflows run after the write, and nobody waits for them
     if "empty" in args.scenarios:
         yield plain

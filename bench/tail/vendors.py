@@ -51,6 +51,7 @@ def salesforce_seed(plan: Burst) -> dict[str, Any]:
                 "Company": who.company.name or "Private",
                 "Status": "Working - Contacted" if owner else "Open - Not Contacted",
                 "Owner": owner or QUEUE,
+                **({"Account__r": {"Fairturn_Key__c": who.company.domain}} if who.company.name else {}),
             }
             for who, owner in known(plan)
         ],
