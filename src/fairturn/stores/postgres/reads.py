@@ -11,7 +11,6 @@ from fairturn.desk import FailedFilter, LeadFilter
 from fairturn.model import Key
 from fairturn.ports import PoolShape
 from fairturn.stores.postgres.database import Database, statements
-from fairturn.stores.postgres.router import SQL as ROUTER
 from fairturn.stores.postgres.router import lead_of, read_pools
 from fairturn.views import (
     AssignmentLine,
@@ -186,7 +185,7 @@ class PostgresReads:
         names = sorted(shapes)
         async with self._database.transaction() as c:
             await c.execute("set transaction isolation level repeatable read, read only")
-            paused = {row["id"]: row["reason"] for row in await c.fetch(ROUTER.paused)}
+            paused = {row["id"]: row["reason"] for row in await c.fetch(SQL.paused)}
             return await read_pools(c, names, shapes, paused, [])
 
 

@@ -9,6 +9,9 @@ left join (select rep_id, count(*) as leads from lead
            group by rep_id) d on d.rep_id = r.id
 order by r.id
 
+-- name: paused
+select id, coalesce(paused_reason, 'paused') as reason from rep where paused_at is not null
+
 -- name: leads
 select id, created_at, source_id, status, fields, account_id, rep_id, pool_id, rule_id, reason, wait_until, merged_into,
        priority, mode, held_at, assigned_at
