@@ -169,6 +169,9 @@ class Snapshot(Protocol):
     def entries(self, pool: str, before: int | None = None) -> AsyncIterator[Sequence[Entry]]:
         """In order of sequence, by the thousand; up to but not including `before`."""
 
+    def entries_back(self, pool: str, down_to: int) -> AsyncIterator[Sequence[Entry]]:
+        """The newest first, by the thousand; down to and including `down_to`."""
+
     async def outside(self) -> int:
         """Leads whose owner a rule named, outside any pool."""
 

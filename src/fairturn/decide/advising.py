@@ -129,7 +129,7 @@ def complaints(question: Question) -> Iterator[tuple[str, str]]:
     if not 1 <= question.reps <= 10_000:
         yield "--reps", "is from 1 to 10,000: how many people share the leads of one pool"
     if not (isfinite(wait) and (wait == 0 or 0.001 <= wait <= 3600)):
-        yield "--enrichment-seconds", "is 0 when nothing outside is asked before the rep is chosen, else from 0.001 to 3600"
+        yield "--enrichment-seconds", "is 0 when nothing outside is asked before a rep is chosen, else 0.001 to 3600"
     if question.burst is not None and not 1 <= question.burst <= 1_000_000:
         yield "--burst", "is from 1 to 1,000,000: how many leads may come within one second"
     if not 1 <= question.events_per_lead <= 1000:

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from fairturn.config import Settings
 from fairturn.decide.addresses import derived, email_facts
-from fairturn.decide.auditing import Replay
 from fairturn.decide.eligibility import eligible, why_not
 from fairturn.decide.merging import plain
-from fairturn.decide.pool import GIVES, Entry, PoolFacts
+from fairturn.decide.pool import GIVES, PoolFacts
 from fairturn.decide.rules import Answer
 from fairturn.decide.turn_facts import Seat, in_leads, ready_from, seats
 from fairturn.desk import Proofs, Reads
 from fairturn.flow.plan import Plan
 from fairturn.model import FieldValue, Lead
-from fairturn.operate.audit import Progress
+from fairturn.operate.pool_before import Progress, pool_before
 from fairturn.operate.records import kept, kept_json
 from fairturn.views import AssignmentLine, EventLine, ExistingLine, HistoryLine, Story, WriteLine
 
@@ -163,7 +161,7 @@ async def _then(
     progress: Progress,
 ) -> Given:
     """Everybody in the pool as they stood before the turn, recomputed from the pool's record."""
-    before = await _before(proofs, given, progress)
+    before = await pool_before(proofs, given.pool or "", given.seq or 0, given.kind, progress)
     shares = given.shares or {}
     sat = {seat.rep: seat for seat in seats(shares, given.eligible, before.balances, before.total, given.rep)}
     asked, payer = sat, before.paid.rep if before.paid else None
@@ -187,47 +185,6 @@ async def _then(
         for rep, balance in before.first.items()
     )
     return Given(candidates, before.number, ready_from(len(shares)), turn.name(payer) if payer else None)
-
-
-@dataclass(frozen=True, slots=True)
-class _Before:
-    """A pool's record, up to a turn."""
-
-    first: Mapping[str, int]  # balances before anything of this turn
-    first_total: int
-    credit: Mapping[str, int]
-    paid: Entry | None  # the debt that was paid in this turn
-    balances: Mapping[str, int]  # after that payment
-    total: int
-    number: int  # of the lead: those the pool gave so far, and this one
-
-
-async def _before(proofs: Proofs, given: AssignmentLine, progress: Progress) -> _Before:
-    pool, seq = given.pool or "", given.seq or 0
-    run, total, done = Replay(pool), 0, 0
-    last: Entry | None = None
-    async with proofs.snapshot() as snapshot:
-        async for entries in snapshot.entries(pool, seq):
-            for entry in entries:
-                total = _take(run, last, total)
-                last = entry
-            done += len(entries)
-            progress(pool, done, seq)
-            await asyncio.sleep(0)
-    paid = last if last and last.kind == "paid" and last.seq == seq - 1 and given.kind == "turn" else None
-    if paid is None:
-        total, last = _take(run, last, total), None
-    first, first_total, credit = run.audit().balances, total, dict(run.credit)
-    total = _take(run, last, total)
-    return _Before(first, first_total, credit, paid, run.audit().balances, total, run.assignments + 1)
-
-
-def _take(run: Replay, entry: Entry | None, total: int) -> int:
-    """The total weight of those who shared the last turn, this entry's included."""
-    if entry is None:
-        return total
-    run.take(entry)
-    return sum(member.weight for member in entry.shares) if entry.shares and entry.kind in {"turn", "paid"} else total
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,7 +66,15 @@ class PostgresSnapshot:
         }
 
     async def entries(self, pool: str, before: int | None = None) -> AsyncIterator[Sequence[Entry]]:
-        cursor = await self._connection.cursor(SQL.entries, pool, before)
+        async for rows in self._read(SQL.entries, pool, before):
+            yield rows
+
+    async def entries_back(self, pool: str, down_to: int) -> AsyncIterator[Sequence[Entry]]:
+        async for rows in self._read(SQL.entries_back, pool, down_to):
+            yield rows
+
+    async def _read(self, statement: str, pool: str, bound: int | None) -> AsyncIterator[Sequence[Entry]]:
+        cursor = await self._connection.cursor(statement, pool, bound)
         while rows := await cursor.fetch(ROWS):
             await self._learn({row["share_hash"] for row in rows} - {None})
             yield [self._entry(row) for row in rows]

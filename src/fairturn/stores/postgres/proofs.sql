@@ -12,6 +12,11 @@ select seq, kind, rep_id, lead_id, share_hash, eligible, reason, counts
 from assignment where pool_id = $1 and ($2::bigint is null or seq < $2)
 order by seq
 
+-- name: entries_back
+select seq, kind, rep_id, lead_id, share_hash, eligible, reason, counts
+from assignment where pool_id = $1 and seq >= $2
+order by seq desc
+
 -- name: share_sets
 select hash, members from share_set where hash = any($1::bytea[])
 
