@@ -139,9 +139,7 @@ class Ways:
             if not wire.closed:
                 protocol.data_received(piece)
         async with asyncio.timeout(20):
-            while not wire.closed and (
-                protocol.pipeline or not (protocol.cycle is None or protocol.cycle.response_complete)
-            ):
+            while not wire.closed and (protocol.pipeline or not getattr(protocol.cycle, "response_complete", True)):
                 await wire.changed.wait()
                 wire.changed.clear()
         await asyncio.sleep(0)  # the ordinary way's last write
