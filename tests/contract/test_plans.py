@@ -11,6 +11,7 @@ NOBODY = "00000000-0000-0000-0000-000000000000"
 ENTERED = [
     ("ledger", "standing", f"'crm', '{NOBODY}'", "taken_at > (statement_timestamp() - "),
     ("ledger", "standing", f"'crm', '{NOBODY}'", "at > (statement_timestamp() - "),
+    ("ledger", "ours", f"'crm', 1, '{NOBODY}'", "change_flying"),
     ("broom", "drop_events", f"{DAY}, 10", "received_at < (statement_timestamp() - "),
     ("reads", "destinations", "", "answered_at > (statement_timestamp() - "),
     ("reads", "destinations", "", "change_pending"),

@@ -147,8 +147,9 @@ left join lateral (
 left join lateral (select min(received_at) as received_at from event where lead_id = p.lead_id) e on true
 
 -- name: ours
+-- The state is that of every row with a batch; said, it lets the index of those in flight be entered.
 select c.lead_id from change c join batch b on b.id = c.batch_id
-where c.destination_id = $1 and c.batch_id = $2 and b.holder = $3
+where c.destination_id = $1 and c.state = 'in_flight' and c.batch_id = $2 and b.holder = $3
 order by c.lead_id
 for update of c
 
