@@ -12,6 +12,7 @@ ENTERED = [
     ("ledger", "standing", f"'crm', '{NOBODY}'", "taken_at > (statement_timestamp() - "),
     ("ledger", "standing", f"'crm', '{NOBODY}'", "at > (statement_timestamp() - "),
     ("ledger", "ours", f"'crm', 1, '{NOBODY}'", "change_flying"),
+    ("ledger", "next_due", "'crm', now()", "change_due"),
     ("broom", "drop_events", f"{DAY}, 10", "received_at < (statement_timestamp() - "),
     ("reads", "destinations", "", "answered_at > (statement_timestamp() - "),
     ("reads", "destinations", "", "change_pending"),

@@ -63,9 +63,10 @@ order by p.rank, c.first_event_at
 limit $2
 
 -- name: next_due
+-- What is due at once has 'epoch', and is in no index of this order.
 select c.lead_id, c.first_event_at, c.due_at, c.priority, c.record_type, null::bigint as account
 from change c join lead l on l.id = c.lead_id and l.merged_into is null
-where c.destination_id = $1 and c.state = 'pending' and c.due_at > $2
+where c.destination_id = $1 and c.state = 'pending' and c.due_at > 'epoch' and c.due_at > $2
 order by c.due_at limit 1
 
 -- name: hold
