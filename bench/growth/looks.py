@@ -108,7 +108,7 @@ group by c.oid, c.relname, c.reltuples order by 3 desc
 
 async def pages(place: Place) -> list[dict[str, Any]]:
     """Milliseconds of what an operator's commands do once they have started, on a session of their own."""
-    some = person(place.base // 2, place.base, "large", "everyone", COUNTRIES)
+    newest, some = (person(n, place.base, "large", "everyone", COUNTRIES) for n in (place.base - 1, place.base // 2))
     record = await place.connection.fetchval(
         "select record_id from change where record_id is not null order by lead_id limit 1 offset $1", place.base // 3
     )
@@ -121,7 +121,8 @@ async def pages(place: Place) -> list[dict[str, Any]]:
             "leads list --rep ada": lambda: leads.leads(op.reads, LeadFilter(rep="ada")),
             "leads show EMAIL": lambda: story_of(op, some.email),
             "leads show CRM-RECORD": lambda: story_of(op, record),
-            "why EMAIL": lambda: explained(op, some.email),
+            "why EMAIL": lambda: explained(op, newest.email),
+            "why EMAIL (half a year ago)": lambda: explained(op, some.email),
             "failed list": lambda: failed.failed(op.reads, FailedFilter(), 100),
             "holds list": lambda: holds.holds(op.reads),
             "reps list": lambda: reps.reps(op.reads, settings),
