@@ -6,15 +6,22 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import asyncpg
 import pytest
+import uvicorn
 
 from fairturn.errors import StoreError
+from fairturn.flow.accept import Accept
 from fairturn.flow.sync import SyncLane
+from fairturn.intake.app import build
+from fairturn.intake.express import Express
 from fairturn.model import Assigned
+from fairturn.operate import settings as settings_file
 from fairturn.stores.postgres.journal import PostgresJournal
 from fairturn.stores.postgres.wake import Listener
+from tests.doors.test_express import Ways, request
 from tests.flow.whole import people
 from tests.flow.world import World, Worlds, config
 
@@ -113,6 +120,61 @@ async def test_a_caller_is_told_nothing_that_was_not_committed(world: Worlds) ->
         await w.station.route(events, answers)
     assert answers == {}
     await connection.close()
+
+
+@asynccontextmanager
+async def door_of(w: World, lane: SyncLane) -> AsyncIterator[Ways]:
+    settings = settings_file.parse(w.text, Path("test.toml"), {}, secrets=False).settings
+    async with Accept(PostgresJournal(w.database)) as accept:
+        door = build(settings, {}, accept, lane.owners, enter=lane.enter)
+        served = uvicorn.Config(door, access_log=False, log_level="critical", lifespan="off", proxy_headers=False)
+        served.load()
+        yield Ways(served)
+
+
+def chat(body: bytes) -> bytes:
+    return request(body, source=b"web")
+
+
+async def test_callers_on_the_short_way_are_told_the_same(world: Worlds) -> None:
+    """One person, several, one who waits for a field: as the ordinary way answers, which has a task for each."""
+    w = await world(config(sources=(("web", 'lane = "sync"\ndeadline = "5s"'), ("enrich", ""))))
+    async with lane_of(w) as lane, door_of(w, lane) as ways:
+        told, _ = await ways.said(Express, [chat(b'{"email":"a@gmail.com"}')])
+        assert told.startswith(b"HTTP/1.1 200 ")
+        assert b'"rep":{"id":"ann"' in told
+        assert await ways.same(chat(b'{"email":"a@gmail.com"}')) == told
+        for body in (
+            b'[{"email":"b@gmail.com"},{"email":"c@gmail.com"}]',
+            b'[{"email":"d@gmail.com"},5]',
+            b"[]",
+            b"[5]",
+        ):
+            await ways.said(Express, [chat(body)])
+            await ways.same(chat(body))
+    assert await w.value("select count(*) from assignment where kind = 'turn'") == 4
+
+
+async def test_on_the_short_way_the_deadline_counts_too(world: Worlds) -> None:
+    """While another holds the pool, and for a lead that waits: an address instead, and no turn lost or taken twice."""
+    waits = 'lane = "sync"\ndeadline = "200ms"\nwait_for = ["company"]\nat_most = "1h"'
+    w = await world(config(sources=(("web", waits), ("enrich", ""))))
+    body = chat(b'{"email":"a@gmail.com","company":"One"}')
+    other = await asyncpg.connect(w.dsn)
+    async with lane_of(w) as lane, door_of(w, lane) as ways:
+        async with other.transaction():
+            await other.execute("select from pool for update")
+            late, _ = await ways.said(Express, [body])
+            assert late.startswith(b"HTTP/1.1 202 ")
+            assert b"lead_url" in late
+            protocol, wire = ways.open(Express)
+            protocol.data_received(chat(b'{"email":"gone@gmail.com","company":"One"}'))
+            protocol.connection_lost(None)  # hangs up while it waits
+        await other.close()
+        assert b'"status":"assigned"' in await ways.same(body)
+        assert (await ways.said(Express, [chat(b'{"email":"b@gmail.com"}')]))[0].startswith(b"HTTP/1.1 202 ")
+        assert wire.sent == b""
+    assert await w.value("select count(*) from assignment where kind = 'turn'") == 2
 
 
 OF_EACH_KIND = """

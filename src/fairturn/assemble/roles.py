@@ -90,7 +90,7 @@ async def intake(
         news = listener.bell("fairturn_config")
         await stack.enter_async_context(listener)
         accept = await _accept(stack, journal, settings, env)
-        door = build(settings, source_secrets(settings, env), accept, lane.owners)
+        door = build(settings, source_secrets(settings, env), accept, lane.owners, enter=lane.enter)
         watching = asyncio.create_task(_keep_up(door, database, version.id, news, env))
         stack.callback(watching.cancel)
         await _until_stopped(http_server(door), listen(host, port), stop, up)

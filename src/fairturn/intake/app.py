@@ -11,6 +11,7 @@ import secrets as dice
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 
 import structlog
 
@@ -21,6 +22,7 @@ from fairturn.decide.splitting import Limits, split
 from fairturn.errors import BadSignature, ConfigError, FairturnError, Fault, Overloaded, RefusedRequest, StoreError
 from fairturn.flow.accept import Accept
 from fairturn.intake import answers
+from fairturn.intake.caller import Caller, Enter
 from fairturn.intake.health import ALIVE, Readiness
 from fairturn.intake.wire import (
     ASGIApp,
@@ -99,7 +101,7 @@ def limits_of(settings: Settings) -> Limits:
 
 
 class Way:
-    """A batch source's own address: its plain POST requests need no task of their own (intake/express.py)."""
+    """A source's own address: its plain POST requests need no task of their own (intake/express.py)."""
 
     __slots__ = ("_door", "_endpoint", "most")
 
@@ -122,9 +124,12 @@ class Door:
         clock: Callable[[], datetime],
         ready: Readiness,
         rest: ASGIApp | None,
+        enter: Enter | None,
     ) -> None:
         self._accept = accept
         self._owners = owners
+        self._enter = enter
+        self._tasks: set[asyncio.Task[None]] = set()  # of callers whose owner takes longer than one step
         self._clock = clock
         self._ready = ready
         self._rest = rest
@@ -145,7 +150,7 @@ class Door:
         self._ways = {
             f"/in/{endpoint.id}".encode(): Way(self, endpoint, self._limits.body)
             for endpoint in self._endpoints.values()
-            if endpoint.source.lane == "batch" and not endpoint.signs_url
+            if (endpoint.source.lane == "batch" or self._enter is not None) and not endpoint.signs_url
         }
 
     def way(self, target: bytes) -> Way | None:
@@ -156,12 +161,15 @@ class Door:
         try:
             endpoint.verify(request, self._clock())
             arrival = self._arrival(endpoint, request)
-            if arrival.items:
+            if not arrival.items:
+                tell(answers.accepted(arrival))
+            elif endpoint.source.lane == "sync" and self._owners is not None:
+                wait = partial(self._wait, endpoint.source.deadline, arrival, tell)
+                self._accept.enter(arrival, lambda error: wait() if error is None else tell(overload(error)))
+            else:
                 self._accept.enter(
                     arrival, lambda error: tell(answers.accepted(arrival) if error is None else overload(error))
                 )
-            else:
-                tell(answers.accepted(arrival))
         except RefusedRequest as error:
             tell(refusal(error))
         except Overloaded as error:
@@ -169,6 +177,28 @@ class Door:
         except Exception:
             log.exception("intake.failed", path=f"/in/{endpoint.id}")
             tell(BROKEN)
+
+    def _wait(self, deadline: float, arrival: Arrival, tell: Callable[[Reply], None]) -> None:
+        """The arrival is durable; its caller gets the owner."""
+
+        async def owned(left: float) -> None:
+            if self._owners is not None:
+                tell(await self._owned(self._owners, arrival, left))
+
+        def longer(left: float) -> None:
+            task = asyncio.create_task(owned(left), name="intake: a caller waits longer")
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+        [first, *more] = arrival.items
+        if self._enter is None or more or first.problem is not None:
+            longer(deadline)
+            return
+
+        def decided(became: Assigned) -> None:
+            tell(answers.answered(arrival, {first.id: became}, self._settings.reps))
+
+        self._enter(first.id, Caller(deadline, decided, longer).told)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -291,12 +321,15 @@ def build(
     *,
     ready: Callable[[], Awaitable[object]] | None = None,
     rest: ASGIApp | None = None,
+    enter: Enter | None = None,
 ) -> Door:
-    """The door for `settings`. `ready` raises when no event can be stored now; `rest` gets every other request."""
+    """The door for `settings`. `ready` raises when no event can be stored now; `rest` gets every other request;
+    `enter` spares the callers of `owners` a task each.
+    """
 
     async def look() -> None:
         await accept.journal.backlog(1)
 
-    door = Door(accept, owners, clock, Readiness(ready or look), rest)
+    door = Door(accept, owners, clock, Readiness(ready or look), rest, enter)
     door.load(settings, secrets)
     return door
