@@ -172,7 +172,9 @@ async def backlog(place: Place, events: int, seconds: float) -> dict[str, Any]:
     async with operator(home.config) as op:
         await destinations.resume(op.acts, DESTINATION, By("bench", "measured"))
     began = time.monotonic()
-    while time.monotonic() - began < seconds and await c.fetchval(ANY, DESTINATION):
+    while time.monotonic() - began < seconds:
+        if not await c.fetchval(ANY, DESTINATION):
+            break
         await asyncio.sleep(0.2)
     took, after = time.monotonic() - began, home.cpu()
     written = waiting - await c.fetchval(PENDING)
