@@ -244,9 +244,7 @@ class Settings(Frozen):
     database_url: str | None = None  # "env:NAME", "file:path" or a URL without a password; None = embedded
     data: str | None = None  # embedded PostgreSQL's directory; a relative one begins at this file
     journal: Literal["postgresql", "valkey"] = "postgresql"  # where webhooks are kept before the answer
-    valkey_url: str | None = (
-        None  # "env:NAME", "file:path" or a URL without a password: redis:// or, with TLS, rediss://
-    )
+    valkey_url: str | None = None  # "env:NAME", "file:path" or a URL without a password: redis://, with TLS rediss://
     valkey_stream: Id = "fairturn"  # its key there: two installations on one Valkey need two
     server: Server = Server()
     retention: Retention = Retention()
