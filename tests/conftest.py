@@ -44,6 +44,8 @@ def pytest_configure(config: pytest.Config) -> None:
     if "TMPDIR" not in os.environ and roomy(MEMORY):
         os.environ["TMPDIR"] = str(MEMORY)  # of the processes that tests start, too
         tempfile.tempdir = None
+    # Without bytecode each of the hundreds of processes that tests start compiles everything anew.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     if not hasattr(config, "workerinput"):
         # xdist would make this id itself, but only for its workers; the controller cleans up behind them.
         config.option.testrunuid = getattr(config.option, "testrunuid", None) or uuid.uuid4().hex

@@ -68,8 +68,7 @@ class House:
         ours = {"JOURNEY_CRM_ID": "crmsim-client", "JOURNEY_CRM_SECRET": "crmsim-secret"}
         if self.database:
             ours["JOURNEY_DATABASE"] = self.database
-        # Without bytecode each of a journey's dozens of starts would compile everything: 1.2 s instead of 0.5.
-        return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"} | ours
+        return os.environ | ours
 
     @property
     def log(self) -> str:
