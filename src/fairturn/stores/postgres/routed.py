@@ -30,8 +30,13 @@ def column(values: Iterable[object]) -> list[object]:
     return found if any(value is not None for value in found) else []
 
 
+def once(values: Iterable[object]) -> list[object]:
+    """The one value that all rows have, if they have: to encode it for each is a tenth of what a row costs."""
+    found = column(values)
+    return found[:1] if found and found[0] is not None and found.count(found[0]) == len(found) else found
+
+
 async def write(c: Connection, sql: SimpleNamespace, routed: Routed, actor: str) -> None:
-    await _made(c, sql, routed)
     await _changed(c, sql, [w for w in routed.leads if not w.new])
     if routed.keys:
         await c.execute(sql.own_keys, list(routed.keys), list(routed.keys.values()))
@@ -42,24 +47,48 @@ async def write(c: Connection, sql: SimpleNamespace, routed: Routed, actor: str)
             await c.execute(sql.adopt, younger, older)
     for verb, thing, reason in routed.notes:
         await c.execute(sql.note, actor, verb, thing, reason)
+    moved = {pool: fold for pool, fold in routed.folds.items() if fold.entries}
     named = [w.lead for w in routed.leads if w.owner_rule]
-    await write_folds(c, sql, routed.folds, routed.rules, actor, routed.config, named=named)
+    turns = _turns(moved, named, routed.rules, actor, routed.config)
+    if moved or routed.events or routed.leads:
+        await c.execute(sql.written, *_made(routed), *turns, *_told(routed))
+    await _credits(c, sql, moved)
     await _asides(c, sql, routed)
-    await _changes(c, sql, routed)
     await _people(c, sql, routed.leads)
 
 
-async def _made(c: Connection, sql: SimpleNamespace, routed: Routed) -> None:
+async def write_folds(
+    c: Connection, sql: SimpleNamespace, folds: Mapping[str, Fold], rules: Mapping[int, str], actor: str, config: int
+) -> None:
+    """Entries, credits and balances of every pool that took a turn, and nothing else."""
+    moved = {pool: fold for pool, fold in folds.items() if fold.entries}
+    if moved:
+        nothing = Routed((), config, ())
+        turns = _turns(moved, (), rules, actor, config)
+        await c.execute(sql.written, *_made(nothing), *turns, *_told(nothing))
+        await _credits(c, sql, moved)
+
+
+def _made(routed: Routed) -> tuple[list[object], ...]:
+    """The leads that begin, and what became of the events."""
     new = [w for w in routed.leads if w.new]
-    if not (new or routed.events):
-        return
+    leads = [w.lead for w in new]
     # An array of arrays must be rectangular, so each event's marks travel as JSON; most have none.
     marks = [orjson.dumps(routed.marks[event]).decode() if event in routed.marks else None for event in routed.events]
-    await c.execute(
-        sql.made,
-        [w.lead.id for w in new],
-        [w.lead.source for w in new],
-        *_columns(new),
+    return (
+        [lead.id for lead in leads],
+        once(lead.source for lead in leads),
+        once(lead.status for lead in leads),
+        [dump(lead.fields) for lead in leads],
+        column(lead.account for lead in leads),
+        column(lead.rep for lead in leads),
+        once(lead.pool for lead in leads),
+        once(lead.rule for lead in leads),
+        once(lead.reason for lead in leads),
+        column(dict(w.park) if w.park else None for w in new),
+        column(lead.wait_until for lead in leads),
+        once(lead.priority for lead in leads),
+        once(lead.mode for lead in leads),
         list(routed.events),
         list(routed.events.values()),
         column(marks),
@@ -67,14 +96,13 @@ async def _made(c: Connection, sql: SimpleNamespace, routed: Routed) -> None:
 
 
 async def _changed(c: Connection, sql: SimpleNamespace, old: list[LeadWrite]) -> None:
-    if old:
-        old.sort(key=lambda w: w.lead.id)
-        await c.execute(sql.update_leads, [w.lead.id for w in old], *_columns(old))
-
-
-def _columns(writes: Sequence[LeadWrite]) -> tuple[list[object], ...]:
-    leads = [w.lead for w in writes]
-    return (
+    if not old:
+        return
+    old.sort(key=lambda w: w.lead.id)
+    leads = [w.lead for w in old]
+    await c.execute(
+        sql.update_leads,
+        [lead.id for lead in leads],
         [lead.status for lead in leads],
         [dump(lead.fields) for lead in leads],
         column(lead.account for lead in leads),
@@ -82,57 +110,53 @@ def _columns(writes: Sequence[LeadWrite]) -> tuple[list[object], ...]:
         column(lead.pool for lead in leads),
         column(lead.rule for lead in leads),
         column(lead.reason for lead in leads),
-        column(dict(w.park) if w.park else None for w in writes),
+        column(dict(w.park) if w.park else None for w in old),
         column(lead.wait_until for lead in leads),
         [lead.priority for lead in leads],
         [lead.mode for lead in leads],
     )
 
 
-Row = tuple[str | None, int | None, str, str, int | None, bytes | None, str | None, str | None, bool, str]
-
-
-async def write_folds(
-    c: Connection,
-    sql: SimpleNamespace,
-    folds: Mapping[str, Fold],
-    rules: Mapping[int, str],
-    actor: str,
-    config: int,
-    *,
-    named: Sequence[Lead] = (),
-) -> None:
-    """Entries, credits and balances of every pool that took a turn. named: leads whose owner a rule named, outside any
-    pool.
-    """
-    moved = {pool: fold for pool, fold in folds.items() if fold.entries}
-    if not (moved or named):
-        return
-    sets, rows = _entries(moved, rules)
+def _turns(
+    folds: Mapping[str, Fold], named: Sequence[Lead], rules: Mapping[int, str], actor: str, config: int
+) -> tuple[object, ...]:
+    """Entries and balances of pools that took a turn, and the owners that a rule named, outside any pool."""
+    sets, rows = _entries(folds, rules)
     rows += [
         (None, None, "owner", lead.rep or "", lead.id, None, None, lead.rule, True, lead.reason or "named by the rule")
         for lead in named
     ]
+    pool, seq, kind, rep, lead_, digest, among, rule, counts, reason = zip(*rows, strict=True) if rows else [()] * 10
     balances = [
-        (pool, rep, Decimal(balance), fold.settled.get(rep))
-        for pool, fold in moved.items()
+        (name, rep, Decimal(balance), fold.settled.get(rep))
+        for name, fold in folds.items()
         for rep, balance in fold.balances.items()
     ]
-    await c.execute(
-        sql.turns,
+    return (
         sorted(sets),
         [sets[digest] for digest in sorted(sets)],
-        *(column(values) for values in zip(*rows, strict=True)),
+        once(pool),
+        column(seq),
+        once(kind),
+        list(rep),
+        list(lead_),
+        once(digest),
+        column(among),
+        once(rule),
+        once(counts),
+        once(reason),
         actor,
         config,
-        *((list(values) for values in zip(*balances, strict=True)) if balances else ([], [], [], [])),
-        list(moved),
-        [fold.seq for fold in moved.values()],
-        [fold.total for fold in moved.values()],
-        [fold.given for fold in moved.values()],
-        [fold.last for fold in moved.values()],
+        *(list(values) for values in (zip(*balances, strict=True) if balances else [()] * 4)),
+        list(folds),
+        [fold.seq for fold in folds.values()],
+        [fold.total for fold in folds.values()],
+        [fold.given for fold in folds.values()],
+        [fold.last for fold in folds.values()],
     )
-    await _credits(c, sql, moved)
+
+
+Row = tuple[str | None, int | None, str, str, int | None, bytes | None, str | None, str | None, bool, str]
 
 
 def _entries(folds: Mapping[str, Fold], rules: Mapping[int, str]) -> tuple[dict[bytes, str], list[Row]]:
@@ -179,19 +203,18 @@ async def _asides(c: Connection, sql: SimpleNamespace, routed: Routed) -> None:
         await c.executemany(sql.wait, [(event, list(keys), until) for event, (keys, until) in routed.waiting.items()])
 
 
-async def _changes(c: Connection, sql: SimpleNamespace, routed: Routed) -> None:
-    due = sorted((w for w in routed.leads if w.changes), key=lambda w: w.lead.id)
-    if due and routed.destinations:
-        await c.execute(
-            sql.changes,
-            [w.lead.id for w in due],
-            [w.owned for w in due],
-            [w.lead.account for w in due],
-            [w.lead.priority for w in due],
-            [w.oldest_event_at for w in due],
-            sorted(routed.destinations),
-            [w.waited for w in due],
-        )
+def _told(routed: Routed) -> tuple[Sequence[object], ...]:
+    """The leads of which the destinations have to hear."""
+    due = sorted((w for w in routed.leads if w.changes), key=lambda w: w.lead.id) if routed.destinations else []
+    return (
+        [w.lead.id for w in due],
+        [w.owned for w in due],
+        [w.lead.account for w in due],
+        [w.lead.priority for w in due],
+        [w.oldest_event_at for w in due],
+        sorted(routed.destinations),
+        [w.waited for w in due],
+    )
 
 
 async def _people(c: Connection, sql: SimpleNamespace, writes: tuple[LeadWrite, ...]) -> None:

@@ -107,7 +107,7 @@ class PostgresRouteStep:
             rows = await c.fetch(SQL.claim_these, list(only))
         else:
             rows = await c.fetch(SQL.claim, limit) if limit else []
-        moment = await one(c, SQL.moment)
+        moment = rows[0] if rows else await one(c, SQL.moment)
         now, paused = moment["now"], moment["paused"] or {}
         if due:
             return Taken(now, (), tuple(row["id"] for row in rows), paused)

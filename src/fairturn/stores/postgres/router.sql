@@ -5,7 +5,9 @@ select clock_timestamp() as now,
 -- name: claim
 -- SKIP LOCKED claims work, not turns: stations share the journal, and a station that dies frees its events at once.
 -- A sync event is its caller's for a few seconds; after that any station takes it.
-select e.id, e.serial, e.source_id, e.lane, e.received_at, coalesce(e.body, d.body) as body
+select e.id, e.serial, e.source_id, e.lane, e.received_at, coalesce(e.body, d.body) as body,
+       clock_timestamp() as now, (select jsonb_object_agg(id, coalesce(paused_reason, 'paused')) from rep
+                                  where paused_at is not null) as paused
 from event e join delivery d on d.id = e.delivery_id
 where e.state = 'pending' and (e.lane = 'batch' or e.received_at < clock_timestamp() - interval '5 seconds')
 order by e.serial
@@ -13,14 +15,18 @@ limit $1
 for update of e skip locked
 
 -- name: claim_these
-select e.id, e.serial, e.source_id, e.lane, e.received_at, coalesce(e.body, d.body) as body
+select e.id, e.serial, e.source_id, e.lane, e.received_at, coalesce(e.body, d.body) as body,
+       clock_timestamp() as now, (select jsonb_object_agg(id, coalesce(paused_reason, 'paused')) from rep
+                                  where paused_at is not null) as paused
 from event e join delivery d on d.id = e.delivery_id
 where e.id = any($1::bytea[]) and e.state = 'pending'
 order by e.serial
 for update of e skip locked
 
 -- name: due
-select id from lead
+select id, clock_timestamp() as now, (select jsonb_object_agg(id, coalesce(paused_reason, 'paused')) from rep
+                                   where paused_at is not null) as paused
+from lead
 where status = 'waiting' and wait_until <= clock_timestamp() and merged_into is null
 order by id
 limit $1
@@ -113,7 +119,8 @@ select id from pool where id = any($1::text[]) order by id for update
 select
     (select max(id) from config_version) as config,
     (select jsonb_object_agg(id, coalesce(paused_reason, 'paused')) from rep where paused_at is not null) as paused,
-    (select jsonb_agg(jsonb_build_array(id, seq, total, given, last_rep)) from pool where id = any($1::text[])) as pools,
+    (select jsonb_agg(jsonb_build_array(id, seq, total, given, last_rep))
+     from pool where id = any($1::text[])) as pools,
     (select jsonb_agg(jsonb_build_array(pool_id, rep_id, position, balance::text, settled) order by pool_id, position)
      from rotation where pool_id = any($1::text[])) as members,
     (select jsonb_agg(jsonb_build_array(pool_id, id, rep_id, kind, opened_seq) order by pool_id, id)
@@ -159,25 +166,6 @@ select p.id,
                where r.pool_id = p.id and rep.paused_at is null) as present
 from pool p
 
--- name: made
--- The leads that begin here, and what became of the events.
-with made as (
-    insert into lead (id, source_id, status, fields, account_id, rep_id, pool_id, rule_id, reason, park, wait_until,
-                      held_at, assigned_at, priority, mode)
-    select id, source_id, status, fields, account_id, rep_id, pool_id, rule_id, reason, park, wait_until,
-           case when status = 'held' then clock_timestamp() end,
-           case when status = 'assigned' then clock_timestamp() end, priority, mode
-    from unnest($1::bigint[], $2::text[], $3::text[], $4::jsonb[], $5::bigint[], $6::text[], $7::text[], $8::text[],
-                $9::text[], $10::jsonb[], $11::timestamptz[], $12::text[], $13::text[])
-         as n (id, source_id, status, fields, account_id, rep_id, pool_id, rule_id, reason, park, wait_until, priority,
-               mode)
-)
-update event e
-set state = 'routed', lead_id = n.lead_id, expires_at = null,
-    marks = case when n.marks is null then e.marks
-                 else e.marks || array(select jsonb_array_elements_text(n.marks::jsonb)) end
-from unnest($14::bytea[], $15::bigint[], $16::text[]) as n (id, lead_id, marks) where e.id = n.id
-
 -- name: update_leads
 update lead l
 set status = n.status, fields = n.fields, account_id = n.account_id, rep_id = n.rep_id, pool_id = n.pool_id,
@@ -218,55 +206,77 @@ with gone as (
 )
 update event e set lead_id = m.older from (select distinct younger, older from gone) m where e.lead_id = m.younger
 
--- name: turns
-with shared as (
+-- name: written
+-- All that most batches write, in one round trip: the leads that begin here, what became of the events, the turns, and
+-- what the destinations are to be told. A column of one value comes once, one without any value not at all; unnest
+-- fills both up with null.
+--
+-- Changes. In flight: touch the version only; settle alone changes the state. One that failed stays failed until a
+-- person retries it, or until the lead itself changes: a new chance. A destination that is new to the lead hears of
+-- its owner with whatever comes first: an update alone would leave the record to the integration's own user. Of a lead
+-- that waited nothing was written so far: its change is as old as its first event, and keeps company no longer than
+-- that.
+with made as (
+    insert into lead (id, source_id, status, fields, account_id, rep_id, pool_id, rule_id, reason, park, wait_until,
+                      held_at, assigned_at, priority, mode)
+    select id, coalesce(source_id, ($2::text[])[1]), status, fields, account_id, rep_id, pool_id, rule_id, reason, park,
+           wait_until, case when status = 'held' then clock_timestamp() end,
+           case when status = 'assigned' then clock_timestamp() end,
+           coalesce(priority, ($12::text[])[1]), coalesce(mode, ($13::text[])[1])
+    from (
+        select id, source_id, coalesce(status, ($3::text[])[1]) as status, fields, account_id, rep_id,
+               case when cardinality($7) = 1 then ($7::text[])[1] else pool_id end as pool_id,
+               case when cardinality($8) = 1 then ($8::text[])[1] else rule_id end as rule_id,
+               case when cardinality($9) = 1 then ($9::text[])[1] else reason end as reason,
+               park, wait_until, priority, mode
+        from unnest($1::bigint[], $2::text[], $3::text[], $4::jsonb[], $5::bigint[], $6::text[], $7::text[], $8::text[],
+                    $9::text[], $10::jsonb[], $11::timestamptz[], $12::text[], $13::text[])
+             as n (id, source_id, status, fields, account_id, rep_id, pool_id, rule_id, reason, park, wait_until,
+                   priority, mode)
+    ) n
+), routed as (
+    update event e
+    set state = 'routed', lead_id = n.lead_id, expires_at = null,
+        marks = case when n.marks is null then e.marks
+                     else e.marks || array(select jsonb_array_elements_text(n.marks::jsonb)) end
+    from unnest($14::bytea[], $15::bigint[], $16::text[]) as n (id, lead_id, marks) where e.id = n.id
+), shared as (
     insert into share_set (hash, members)
-    select hash, members::jsonb from unnest($1::bytea[], $2::text[]) as n (hash, members)
+    select hash, members::jsonb from unnest($17::bytea[], $18::text[]) as n (hash, members)
     on conflict (hash) do nothing
 ), given as (
     insert into assignment (pool_id, seq, kind, rep_id, lead_id, share_hash, eligible, rule_id, counts, reason, actor,
                             config)
-    select pool_id, seq, kind, rep_id, lead_id, share_hash, eligible::text[], rule_id, counts, reason, $13, $14
-    from unnest($3::text[], $4::bigint[], $5::text[], $6::text[], $7::bigint[], $8::bytea[], $9::text[], $10::text[],
-                $11::boolean[], $12::text[])
+    select case when cardinality($19) = 1 then ($19::text[])[1] else pool_id end, seq,
+           coalesce(kind, ($21::text[])[1]), rep_id, lead_id,
+           case when cardinality($24) = 1 then ($24::bytea[])[1] else share_hash end, eligible::text[],
+           case when cardinality($26) = 1 then ($26::text[])[1] else rule_id end,
+           coalesce(counts, ($27::boolean[])[1]), coalesce(reason, ($28::text[])[1]), $29, $30
+    from unnest($19::text[], $20::bigint[], $21::text[], $22::text[], $23::bigint[], $24::bytea[], $25::text[],
+                $26::text[], $27::boolean[], $28::text[])
          as n (pool_id, seq, kind, rep_id, lead_id, share_hash, eligible, rule_id, counts, reason)
 ), balanced as (
     update rotation r set balance = n.balance, settled = n.settled
-    from unnest($15::text[], $16::text[], $17::numeric[], $18::bigint[]) as n (pool_id, rep_id, balance, settled)
+    from unnest($31::text[], $32::text[], $33::numeric[], $34::bigint[]) as n (pool_id, rep_id, balance, settled)
     where r.pool_id = n.pool_id and r.rep_id = n.rep_id
       and (r.balance, r.settled) is distinct from (n.balance, n.settled)
-)
-update pool p set seq = n.seq, total = n.total, given = n.given, last_rep = n.last
-from unnest($19::text[], $20::bigint[], $21::integer[], $22::bigint[], $23::text[]) as n (id, seq, total, given, last)
-where p.id = n.id
-
--- name: close_credits
-update credit c set closed_seq = n.seq, outcome = n.how
-from unnest($1::bigint[], $2::bigint[], $3::text[]) as n (id, seq, how) where c.id = n.id
-
--- name: open_credits
-insert into credit (pool_id, rep_id, kind, opened_seq, lead_id)
-select n.pool_id, n.rep_id, n.kind, n.seq, a.lead_id
-from unnest($1::text[], $2::text[], $3::text[], $4::bigint[]) with ordinality as n (pool_id, rep_id, kind, seq, place)
-left join assignment a on a.pool_id = n.pool_id and a.seq = n.seq
-order by n.place
-
--- name: changes
--- In flight: touch the version only; settle alone changes the state. One that failed stays failed until a person
--- retries it, or until the lead itself changes, which is a new chance. A destination that is new to the lead hears of
--- its owner with whatever comes first: an update alone would leave the record to the integration's own user. Of a lead
--- that waited nothing was written so far: its change is as old as its first event, and keeps company no longer than
--- that.
-with told as (
+), moved as (
+    update pool p set seq = n.seq, total = n.total, given = n.given, last_rep = n.last
+    from unnest($35::text[], $36::bigint[], $37::integer[], $38::bigint[], $39::text[])
+         as n (id, seq, total, given, last)
+    where p.id = n.id
+), told as (
     insert into change (lead_id, destination_id, state, version, owner_version, owner_at, account_id, priority,
                         first_event_at)
     select n.lead_id, d.id, 'pending', 1, o.due::integer, case when o.due then clock_timestamp() end,
            n.account_id, n.priority, coalesce(
-               case when n.waited then (select min(e.received_at) from event e where e.lead_id = n.lead_id) end,
+               -- The snapshot does not see the events of this very batch as routed: they are n.oldest.
+               case when n.waited then least(
+                   (select min(e.received_at) from event e where e.lead_id = n.lead_id), n.oldest) end,
                n.oldest, clock_timestamp())
-    from unnest($1::bigint[], $2::boolean[], $3::bigint[], $4::text[], $5::timestamptz[], $7::boolean[])
+    from unnest($40::bigint[], $41::boolean[], $42::bigint[], $43::text[], $44::timestamptz[], $46::boolean[])
          as n (lead_id, owner, account_id, priority, oldest, waited)
-    cross join unnest($6::text[]) as d (id)
+    cross join unnest($45::text[]) as d (id)
     cross join lateral (
         select n.owner or not exists (
             select from change c where c.lead_id = n.lead_id and c.destination_id = d.id
@@ -285,7 +295,18 @@ with told as (
         due_at = case when change.state in ('failed', 'done') then 'epoch' else change.due_at end,
         failed_at = null
 )
-select pg_notify('fairturn_change', '')
+select pg_notify('fairturn_change', '') where cardinality($40::bigint[]) > 0
+
+-- name: close_credits
+update credit c set closed_seq = n.seq, outcome = n.how
+from unnest($1::bigint[], $2::bigint[], $3::text[]) as n (id, seq, how) where c.id = n.id
+
+-- name: open_credits
+insert into credit (pool_id, rep_id, kind, opened_seq, lead_id)
+select n.pool_id, n.rep_id, n.kind, n.seq, a.lead_id
+from unnest($1::text[], $2::text[], $3::text[], $4::bigint[]) with ordinality as n (pool_id, rep_id, kind, seq, place)
+left join assignment a on a.pool_id = n.pool_id and a.seq = n.seq
+order by n.place
 
 -- name: keep_owners
 -- Whoever owns the record there keeps it: no owner is due.
