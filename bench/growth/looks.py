@@ -27,6 +27,8 @@ from fairturn.views import By, Story
 TRIES = 3  # of a page; the median counts
 SLOW = 2000.0  # ms: such a page is asked for once
 PAGE = 1000  # changes that a gather looks at: a full request for each slot, and one more
+REST = 5.0  # seconds that the log gets to come to rest
+SIGNALS = 3  # batches sent before we say that none is logged: on a busy machine a signal may come late
 LINE = re.compile(r"^\d{4}-\d\d-\d\d \S+ \S+ \[(\d+)\] ")
 RAN = re.compile(r"duration: \S+ ms  (?:execute \S+|statement): (.*)", re.DOTALL)
 
@@ -40,17 +42,28 @@ async def statements(place: Place, sizes: tuple[int, ...]) -> list[dict[str, Any
         began = log.stat().st_size
         await c.execute("alter system set log_min_duration_statement = 0")
         await c.execute("select pg_reload_conf()")
-        await asyncio.sleep(0.2)  # a signal to every session, obeyed between two statements
-        await place.few(events)
+        for _ in range(SIGNALS):
+            await asyncio.sleep(0.2)  # a signal to every session, obeyed between two statements
+            await place.few(events)
+            if batches := await logged(log, began):
+                break
+        else:
+            raise Failed("the server's log shows no batch that was routed")
         await c.execute("alter system reset log_min_duration_statement")
         await c.execute("select pg_reload_conf()")
-        with log.open(encoding="utf-8", errors="replace") as lines:
-            lines.seek(began)
-            batches = [ran for ran in transactions(lines) if any("set state = 'routed'" in text for text in ran)]
-        if not batches:
-            raise Failed("the server's log shows no batch that was routed")
         found.append({"events": events, "batches": len(batches), "statements": max(map(len, batches))})
     return found
+
+
+async def logged(log: Path, began: int) -> list[list[str]]:
+    """The batches after this place of the log, once it rests: a commit is seen before its line is written."""
+    until, before = time.monotonic() + REST, -1
+    while (size := log.stat().st_size) != before and time.monotonic() < until:
+        before = size
+        await asyncio.sleep(0.2)
+    with log.open(encoding="utf-8", errors="replace") as lines:
+        lines.seek(began)
+        return [ran for ran in transactions(lines) if any("set state = 'routed'" in text for text in ran)]
 
 
 def transactions(lines: Iterator[str]) -> Iterator[list[str]]:
