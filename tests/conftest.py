@@ -12,7 +12,7 @@ import os
 import shutil
 import tempfile
 import uuid
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -58,9 +58,29 @@ def roomy(place: Path) -> bool:
     return shutil.disk_usage(place).free >= ROOM
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Journeys wait more than they work: begun first, they leave no worker with half a minute of them at the end."""
-    items.sort(key=lambda item: "journeys" not in item.path.parts)
+@pytest.hookimpl(wrapper=True)  # before xdist, which reads the groups in the same hook
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None, None, None]:
+    """Journeys wait more than they work: begun first, they leave no worker with half a minute of them at the end.
+
+    Next what is made once for a module: its tests stay on one worker, or each of four would make it.
+    """
+    for item in items:
+        if shares(item) and not item.get_closest_marker("xdist_group"):
+            item.add_marker(pytest.mark.xdist_group(str(item.path.relative_to(item.config.rootpath))))
+    items.sort(key=lambda item: ("journeys" not in item.path.parts, not item.get_closest_marker("xdist_group")))
+    yield
+    for item in items:
+        group = item.get_closest_marker("xdist_group")
+        # xdist 3.8 writes the group where pytest 9.2 does not read: https://github.com/pytest-dev/pytest-xdist/pull/1388
+        if group and getattr(item.config.option, "loadgroup", False) and not item.nodeid.endswith(f"@{group.args[0]}"):
+            item._id = item.id.parse(f"{item.nodeid}@{group.args[0]}")
+
+
+def shares(item: pytest.Item) -> bool:
+    """Whether it uses a fixture that its own module makes once."""
+    found = item._fixtureinfo.name2fixturedefs.values() if isinstance(item, pytest.Function) else ()
+    here = item.nodeid.partition("::")[0]
+    return any(one[-1].scope == "module" and one[-1].baseid == here for one in found)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
