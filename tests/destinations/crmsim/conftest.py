@@ -94,13 +94,13 @@ class Crm:
 
 
 @contextlib.contextmanager
-def running(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], dict[str, Any]]]:
-    """The process and its ready line. It ends with the block, at the latest."""
+def running(*arguments: str, most: float = 100) -> Iterator[tuple[subprocess.Popen[str], dict[str, Any]]]:
+    """The process and its ready line. It ends with the block, and after `most` seconds at the latest."""
     command = [sys.executable, "-m", "crmsim", "serve", "--exit-with-parent", *arguments]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdin is not None
         assert process.stdout is not None
-        watchdog = threading.Timer(100, process.kill)
+        watchdog = threading.Timer(most, process.kill)
         watchdog.start()
         try:
             yield process, json.loads(process.stdout.readline())
@@ -112,7 +112,8 @@ def running(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], dict[str, 
 
 @pytest.fixture(scope="session")
 def one_process() -> Iterator[Crm]:
-    with running("--time-scale", str(SCALE), "--https") as (_, ready):
+    # For as long as a worker has tests of it: between its first and its last there may be minutes of others.
+    with running("--time-scale", str(SCALE), "--https", most=threading.TIMEOUT_MAX) as (_, ready):
         crm = Crm(ready)
         yield crm
         crm.close()
