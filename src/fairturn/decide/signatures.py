@@ -7,7 +7,6 @@ that two are good while one is being replaced. The vendors' published vectors ar
 from __future__ import annotations
 
 import binascii
-import hashlib
 import hmac
 import re
 from collections.abc import Callable, Mapping
@@ -142,19 +141,15 @@ class _Digest:
 
 
 def keyed(key: bytes, algorithm: str) -> Callable[[bytes], bytes]:
-    """HMAC (RFC 2104) of messages under one key, its two padded blocks hashed once: 0.7 us a message, and 1.7 of
-    hmac.digest, which looks the algorithm up and hashes the blocks again each time.
+    """HMAC of messages under one key: 1.1 us a message, and 1.7 of hmac.digest, which looks the algorithm up and hashes
+    the padded key again each time.
     """
-    size = hashlib.new(algorithm).block_size
-    block = (hashlib.new(algorithm, key).digest() if len(key) > size else key).ljust(size, b"\0")
-    inner = hashlib.new(algorithm, bytes(byte ^ 0x36 for byte in block))
-    outer = hashlib.new(algorithm, bytes(byte ^ 0x5C for byte in block))
+    empty = hmac.new(key, None, algorithm)
 
     def digest(message: bytes) -> bytes:
-        first, second = inner.copy(), outer.copy()
-        first.update(message)
-        second.update(first.digest())
-        return second.digest()
+        mac = empty.copy()
+        mac.update(message)
+        return mac.digest()
 
     return digest
 
