@@ -174,6 +174,12 @@ class RouteStep(Protocol):
     async def take(self, limit: int, *, only: Sequence[bytes] | None = None, due: bool = False) -> Taken:
         """Pending events, or just `only` of them; with `due` the leads whose wait is over instead."""
 
+    async def admit(self, arrivals: Sequence[Arrival]) -> Taken:
+        """In place of `take`: events that no journal has yet, one of each arrival. They are stored by the `write` that
+        says what became of them, which raises Contended where another stored one meanwhile; those that are there
+        already are left out.
+        """
+
     async def bind(self, keys: Sequence[Key], *, newcomers: Mapping[bytes, int] = ..., signals: bool = False) -> Bound:
         """newcomers: key digest -> number of the person who starts a lead. One of whom no key was known has its lead's
         id from here on, in the order of the numbers; the caller makes the lead.

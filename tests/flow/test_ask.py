@@ -12,6 +12,7 @@ from fairturn.decide.drafts import claim
 from fairturn.desk import FailedFilter, LeadFilter
 from fairturn.destinations.salesforce.inspect import open_inspect
 from fairturn.flow import judging
+from fairturn.flow.accept import Accept
 from fairturn.flow.plan import Plans
 from fairturn.flow.station import RouteStation
 from fairturn.flow.sync import SyncLane
@@ -497,7 +498,8 @@ async def test_a_caller_who_waits_is_told_who_owns_the_lead(open_asked: Any) -> 
     )
     async with a.working(), Listener(a.world.dsn) as listener:
         door = RouteStation(PostgresRouter(a.world.database), Plans(await a.world.load(), a.world.load))
-        lane = SyncLane(door, PostgresJournal(a.world.database), listener.bell("fairturn_change"))
+        journal = PostgresJournal(a.world.database)
+        lane = SyncLane(door, journal, listener.bell("fairturn_change"), Accept(journal).enter)
         names = ("mine", "theirs", "new")
         events = await a.world.post(*({"email": f"{name}@gmail.com"} for name in names), lane="sync")
         told = await lane.owners(events, 15.0)

@@ -29,7 +29,8 @@ from tests.flow.world import World, Worlds, config
 @asynccontextmanager
 async def lane_of(w: World) -> AsyncIterator[SyncLane]:
     listener = Listener(w.dsn)
-    lane = SyncLane(w.station, PostgresJournal(w.database), listener.bell("fairturn_change"))
+    accept = Accept(PostgresJournal(w.database))
+    lane = SyncLane(w.station, PostgresJournal(w.database), listener.bell("fairturn_change"), accept.enter)
     async with listener:
         yield lane
 

@@ -121,13 +121,8 @@ class Accept:
         if arrival.lane in self._apart:
             self._apart[arrival.lane].enter(arrival, tell)
             return
+        self.admits(arrival.lane)
         bounds = self._bounds
-        if self._refusal is not None:
-            raise Overloaded(str(self._refusal), self._refusal.retry_after)
-        if self._closing:
-            raise Overloaded("This process is shutting down.", 2)
-        if self._stalled:
-            raise Overloaded("The database does not answer.")
         size = weight(arrival)
         if self._queue and (self._bytes + size > bounds.queue_bytes or len(self._queue) >= bounds.queue_requests):
             raise Overloaded("More arrives than the database stores.", 2)
@@ -135,6 +130,18 @@ class Accept:
         self._bytes += size
         if self._committer is None:
             self._committer = asyncio.create_task(self._drain(), name="accept: commit")
+
+    def admits(self, lane: Lane) -> None:
+        """Raises Overloaded where nothing is let in now."""
+        if lane in self._apart:
+            self._apart[lane].admits(lane)
+            return
+        if self._refusal is not None:
+            raise Overloaded(str(self._refusal), self._refusal.retry_after)
+        if self._closing:
+            raise Overloaded("This process is shutting down.", 2)
+        if self._stalled:
+            raise Overloaded("The database does not answer.")
 
     async def _drain(self) -> None:
         try:

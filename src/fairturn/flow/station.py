@@ -20,7 +20,7 @@ from fairturn.errors import (
 )
 from fairturn.flow.plan import Plan, Plans
 from fairturn.flow.route import Served, Sorted, route_again, route_due, route_events, route_held
-from fairturn.model import Assigned
+from fairturn.model import Arrival, Assigned
 from fairturn.ports import OWNER_REFUSED, Router, RouteStep, Taken, Wake
 
 log = structlog.get_logger(__name__)
@@ -94,6 +94,22 @@ class RouteStation:
             if answers is not None and sorted_ is not None:
                 answers |= sorted_.answers()
         return len(seen)
+
+    async def route_new(self, arrivals: Sequence[Arrival], answers: dict[bytes, Assigned]) -> None:
+        """Stores and routes requests of one event each in one transaction: both, or neither where it raises.
+
+        answers: gets what became of those that no journal had before, as in `route`.
+        """
+        sorted_: Sorted | None = None
+
+        async def act(step: RouteStep, plan: Plan, taken: Taken) -> int:
+            nonlocal sorted_
+            sorted_ = await route_events(step, plan, taken) if taken.events else None
+            return len(taken.events)
+
+        await self._transact(act, new=arrivals)
+        if sorted_ is not None:
+            answers |= sorted_.answers()
 
     async def _one_by_one(
         self, events: Sequence[bytes], error: Exception, answers: dict[bytes, Assigned] | None
@@ -222,13 +238,20 @@ class RouteStation:
         return bool(await self._transact(act, take=False))
 
     async def _transact(
-        self, act: Act, *, only: Sequence[bytes] | None = None, due: bool = False, take: bool = True
+        self,
+        act: Act,
+        *,
+        only: Sequence[bytes] | None = None,
+        new: Sequence[Arrival] = (),
+        due: bool = False,
+        take: bool = True,
     ) -> int:
         for left in reversed(range(TRIES)):
             try:
                 async with self._router.step() as step:
                     limit = self._batch if take else 0
-                    return await act(step, self._plans.current, await step.take(limit, only=only, due=due))
+                    taken = await (step.admit(new) if new else step.take(limit, only=only, due=due))
+                    return await act(step, self._plans.current, taken)
             except StaleConfig:
                 await self._plans.refresh()
             except (Contended, StaleLead):

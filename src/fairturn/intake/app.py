@@ -11,7 +11,6 @@ import secrets as dice
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
 
 import structlog
 
@@ -164,8 +163,7 @@ class Door:
             if not arrival.items:
                 tell(answers.accepted(arrival))
             elif endpoint.source.lane == "sync" and self._owners is not None:
-                wait = partial(self._wait, endpoint.source.deadline, arrival, tell)
-                self._accept.enter(arrival, lambda error: wait() if error is None else tell(overload(error)))
+                self._wait(endpoint.source.deadline, arrival, tell)
             else:
                 self._accept.enter(
                     arrival, lambda error: tell(answers.accepted(arrival) if error is None else overload(error))
@@ -179,7 +177,7 @@ class Door:
             tell(BROKEN)
 
     def _wait(self, deadline: float, arrival: Arrival, tell: Callable[[Reply], None]) -> None:
-        """The arrival is durable; its caller gets the owner."""
+        """Its caller gets the owner. Raises Overloaded."""
 
         async def owned(left: float) -> None:
             if self._owners is not None:
@@ -192,13 +190,17 @@ class Door:
 
         [first, *more] = arrival.items
         if self._enter is None or more or first.problem is not None:
-            longer(deadline)
+            self._accept.enter(arrival, lambda error: longer(deadline) if error is None else tell(overload(error)))
             return
 
-        def decided(became: Assigned) -> None:
-            tell(answers.answered(arrival, {first.id: became}, self._settings.reps))
+        def decided(became: Assigned | Overloaded) -> None:
+            if isinstance(became, Overloaded):
+                tell(overload(became))
+            else:
+                tell(answers.answered(arrival, {first.id: became}, self._settings.reps))
 
-        self._enter(first.id, Caller(deadline, decided, longer).told)
+        self._accept.admits(arrival.lane)
+        self._enter(arrival, Caller(arrival, deadline, decided, longer, self._accept.enter).told)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":

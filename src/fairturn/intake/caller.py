@@ -5,34 +5,59 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from fairturn.model import Assigned
+from fairturn.errors import Overloaded
+from fairturn.model import Arrival, Assigned
 
-# Of one event: `tell` is called once the lane's step is over, with None where it is not routed then.
-Enter = Callable[[bytes, Callable[[Assigned | None], None]], None]
+Became = Assigned | Overloaded | None
+# Of an arrival with one event, which is in no journal yet: `tell` is called once it is durable and the lane's step is
+# over, with None where it is not routed then, or with the reason why it could not be stored.
+Enter = Callable[[Arrival, Callable[[Became], None]], None]
+Store = Callable[[Arrival, Callable[[Overloaded | None], None]], None]
 
 
 class Caller:
-    """Either `tell` is called, with what was decided, or `longer`, with the seconds that are left: once."""
+    """Either `tell` is called, with what was decided or why it is refused, or `longer`, with the seconds that are left
+    and the event durable: once.
+    """
 
-    __slots__ = ("_longer", "_tell", "_timer", "_until")
+    __slots__ = ("_arrival", "_longer", "_store", "_tell", "_timer", "_until")
 
-    def __init__(self, deadline: float, tell: Callable[[Assigned], None], longer: Callable[[float], None]) -> None:
+    def __init__(
+        self,
+        arrival: Arrival,
+        deadline: float,
+        tell: Callable[[Assigned | Overloaded], None],
+        longer: Callable[[float], None],
+        store: Store,
+    ) -> None:
+        self._arrival = arrival
         self._tell = tell
         self._longer = longer
+        self._store = store
         loop = asyncio.get_running_loop()
         self._until = loop.time() + deadline
         self._timer: asyncio.TimerHandle | None = loop.call_later(deadline, self._late)
 
-    def told(self, became: Assigned | None) -> None:
+    def told(self, became: Became) -> None:
         if self._timer is None:  # let go at the deadline
             return
         self._timer.cancel()
         self._timer = None
-        if became is None or became.status == "waiting":
+        if became is None or (isinstance(became, Assigned) and became.status == "waiting"):
             self._longer(max(self._until - asyncio.get_running_loop().time(), 0.0))
         else:
             self._tell(became)
 
     def _late(self) -> None:
+        """The step that has the event may wait for another's locks: nobody is let go before it is stored."""
         self._timer = None
-        self._longer(0.0)
+        try:
+            self._store(self._arrival, self._stored)
+        except Overloaded as error:
+            self._tell(error)
+
+    def _stored(self, error: Overloaded | None) -> None:
+        if error is None:
+            self._longer(0.0)
+        else:
+            self._tell(error)

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from fairturn.model import Arrival, Assigned, Item
+from fairturn.errors import Contended
+from fairturn.model import Arrival, Assigned, Event, Item
 from fairturn.ports import Backlog
-from fairturn.stores.postgres.database import Database, statements
+from fairturn.stores.postgres.database import Connection, Database, statements
 from fairturn.stores.postgres.people import owner_of
 
 SQL = statements("journal")
@@ -28,7 +29,7 @@ class Quarantined:
     problem: str
 
 
-def said_once(column: list[str]) -> list[str]:
+def said_once(column: list[Any]) -> list[Any]:
     """The one value that all rows have: to encode and to read it again for each is a tenth of what a row costs."""
     return column[:1] if column.count(column[0]) == len(column) else column
 
@@ -36,6 +37,73 @@ def said_once(column: list[str]) -> list[str]:
 def if_any(column: list[Any]) -> list[Any]:
     """Nothing of a column without a value in any row."""
     return column if any(column) else []
+
+
+def _columns(arrivals: Sequence[Arrival]) -> tuple[list[Any], ...]:
+    """All but the times, serials and leads."""
+    deliveries = {arrival.delivery: arrival for arrival in arrivals}
+    events: dict[bytes, tuple[Arrival, Item]] = {}
+    for arrival in arrivals:
+        for item in arrival.items:
+            events.setdefault(item.id, (arrival, item))
+    requests, rows = deliveries.values(), events.values()
+    return (
+        list(deliveries),
+        said_once([arrival.source for arrival in requests]),
+        said_once([arrival.content_type for arrival in requests]),
+        [arrival.body for arrival in requests],
+        list(events),
+        [arrival.delivery for arrival, _ in rows],
+        if_any([item.index for _, item in rows]),
+        said_once([arrival.source for arrival, _ in rows]),
+        said_once([arrival.lane for arrival, _ in rows]),
+        if_any([item.body for _, item in rows]),
+        if_any([",".join(item.marks) if item.marks else "" for _, item in rows]),
+        if_any([item.problem for _, item in rows]),
+    )
+
+
+def _times(arrivals: Sequence[Arrival]) -> list[Any]:
+    """When each event became durable elsewhere, in the order of `_columns`."""
+    times: dict[bytes, datetime | None] = {}
+    for arrival in arrivals:
+        for item in arrival.items:
+            times.setdefault(item.id, arrival.at and arrival.at + timedelta(microseconds=item.index))
+    return said_once(list(times.values()))
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """Events that no journal has: what a route transaction works on, and stores with what became of them."""
+
+    arrivals: tuple[Arrival, ...]  # each with one event
+    events: tuple[Event, ...]
+    now: datetime
+    paused: Mapping[str, str]  # rep -> why
+
+
+async def admit(connection: Connection, arrivals: Sequence[Arrival]) -> Admitted:
+    """Those that are in the journal already are left out."""
+    [row] = await connection.fetch(SQL.admit, [arrival.items[0].id for arrival in arrivals])
+    now, known = row["now"], set(row["known"])
+    came = tuple(arrival for arrival in arrivals if arrival.items[0].id not in known)
+    events = []
+    for arrival, serial in zip(came, row["serials"], strict=False):
+        item = arrival.items[0]
+        body = arrival.body if item.body is None else item.body
+        events.append(Event(item.id, serial, arrival.source, arrival.lane, now, body))
+    return Admitted(came, tuple(events), now, row["paused"] or {})
+
+
+async def store(connection: Connection, admitted: Admitted, leads: Mapping[bytes, int]) -> None:
+    """Events that go to a lead are routed, the others pending. Raises Contended where another stored one meanwhile."""
+    serials = [event.serial for event in admitted.events]
+    whose = [leads.get(event.id) for event in admitted.events]
+    columns = _columns(admitted.arrivals)
+    [row] = await connection.fetch(SQL.append, *columns, [admitted.now], serials, if_any(whose))
+    if row["stored"] != len(admitted.arrivals):
+        msg = "an event came in by another way meanwhile"
+        raise Contended(msg)
 
 
 class PostgresJournal:
@@ -46,31 +114,10 @@ class PostgresJournal:
 
     async def append(self, arrivals: Sequence[Arrival]) -> None:
         """One statement, one commit, one round trip, whatever the number of requests."""
-        deliveries = {arrival.delivery: arrival for arrival in arrivals}
-        events: dict[bytes, tuple[Arrival, Item]] = {}
-        for arrival in arrivals:
-            for item in arrival.items:
-                events.setdefault(item.id, (arrival, item))
-        if not events:
-            return
-        requests, rows = deliveries.values(), events.values()
-        async with self._database.connection() as connection:
-            await connection.fetch(
-                SQL.append,
-                list(deliveries),
-                said_once([arrival.source for arrival in requests]),
-                said_once([arrival.content_type for arrival in requests]),
-                [arrival.body for arrival in requests],
-                list(events),
-                [arrival.delivery for arrival, _ in rows],
-                if_any([item.index for _, item in rows]),
-                said_once([arrival.source for arrival, _ in rows]),
-                said_once([arrival.lane for arrival, _ in rows]),
-                if_any([item.body for _, item in rows]),
-                if_any([",".join(item.marks) if item.marks else "" for _, item in rows]),
-                if_any([item.problem for _, item in rows]),
-                if_any([arrival.at and arrival.at + timedelta(microseconds=item.index) for arrival, item in rows]),
-            )
+        if any(arrival.items for arrival in arrivals):
+            times = _times(arrivals) if any(arrival.at for arrival in arrivals) else []
+            async with self._database.connection() as connection:
+                await connection.fetch(SQL.append, *_columns(arrivals), times, [], [])
 
     async def backlog(self, limit: int) -> Backlog:
         async with self._database.connection() as connection:

@@ -1,7 +1,7 @@
 -- name: append
 -- Rows go in by id, so that two processes that store the same deliveries wait for each other in one direction only.
--- Serial and time are drawn in the order of arrival, the one that route works in.
--- unnest fills short columns up with null: of sources, types and lanes one value stands for all, others came empty.
+-- Serial and time are drawn in the order of arrival, the one that route works in; of events that are routed in this very
+-- transaction they were drawn before. unnest fills short columns up with null: of sources, types and lanes one value stands for all, others came empty.
 with arrived as (
     insert into delivery (id, source_id, content_type, body)
     select id, coalesce(source_id, ($2::text[])[1]), coalesce(content_type, ($3::text[])[1]), body
@@ -11,25 +11,36 @@ with arrived as (
     on conflict (id) do update set body = excluded.body where delivery.body is null
 ), numbered as materialized (
     -- What came by another machine's clock came by ours until now at the latest.
-    select e.*, nextval('event_serial_seq') as serial, least(e.came_at, clock_timestamp()) as received_at
+    select e.*, coalesce(e.drawn, nextval('event_serial_seq')) as serial,
+           least(case when cardinality($13) = 1 then ($13::timestamptz[])[1] else e.came_at end,
+                 clock_timestamp()) as received_at
     from unnest($5::bytea[], $6::bytea[], $7::integer[], $8::text[], $9::text[], $10::bytea[], $11::text[], $12::text[],
-                $13::timestamptz[])
-         with ordinality as e (id, delivery_id, item, source_id, lane, body, marks, problem, came_at, place)
+                $13::timestamptz[], $14::bigint[], $15::bigint[])
+         with ordinality as e (id, delivery_id, item, source_id, lane, body, marks, problem, came_at, drawn, lead_id,
+                               place)
 ), stored as (
-    insert into event (id, serial, delivery_id, item, source_id, lane, received_at, body, marks, state, problem)
+    insert into event (id, serial, delivery_id, item, source_id, lane, received_at, body, marks, state, problem, lead_id)
     overriding system value
     select id, serial, delivery_id, coalesce(item, 0), coalesce(source_id, ($8::text[])[1]),
            coalesce(lane, ($9::text[])[1]), received_at, body,
            coalesce(string_to_array(marks, ','), '{}'),
-           case when problem is null then 'pending' else 'quarantined' end,
-           problem
+           case when problem is not null then 'quarantined' when lead_id is not null then 'routed' else 'pending' end,
+           problem, lead_id
     from numbered
     order by id
     on conflict (id) do nothing
-    returning 1
+    returning state
 )
 -- One payload-free hint per commit, and none for what was here already.
-select pg_notify('fairturn_event', '') where exists (select from stored)
+select (select count(*) from stored) as stored,
+       (select pg_notify('fairturn_event', '') where exists (select from stored where state = 'pending')) as hint
+
+-- name: admit
+-- Which of these are here already, and for the others what the journal would have given them.
+select clock_timestamp() as now,
+       (select jsonb_object_agg(id, coalesce(paused_reason, 'paused')) from rep where paused_at is not null) as paused,
+       array(select id from event where id = any($1::bytea[])) as known,
+       array(select nextval('event_serial_seq') from generate_series(1, cardinality($1))) as serials
 
 -- name: backlog
 select count(*)::integer as unrouted,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -12,10 +13,11 @@ from fairturn.decide.merging import load
 from fairturn.decide.pool import Credit, PoolFacts
 from fairturn.decide.rotation import Member
 from fairturn.errors import StaleLead
-from fairturn.model import Event, Existing, Key, Lead
+from fairturn.model import Arrival, Event, Existing, Key, Lead
 from fairturn.ports import OWNER_REFUSED, Bound, PoolShape, Routed, Taken, Turn
 from fairturn.stores.postgres.answers import clean
 from fairturn.stores.postgres.database import Connection, Database, statements
+from fairturn.stores.postgres.journal import Admitted, admit, store
 from fairturn.stores.postgres.people import existing_of
 from fairturn.stores.postgres.routed import write
 
@@ -97,6 +99,11 @@ class PostgresRouteStep:
     def __init__(self, connection: Connection, actor: str) -> None:
         self._connection = connection
         self._actor = actor
+        self._admitted: Admitted | None = None
+
+    async def admit(self, arrivals: Sequence[Arrival]) -> Taken:
+        self._admitted = found = await admit(self._connection, arrivals)
+        return Taken(found.now, found.events, (), found.paused)
 
     async def take(self, limit: int, *, only: Sequence[bytes] | None = None, due: bool = False) -> Taken:
         # Due leads come in a transaction of their own: keys are locked before leads everywhere, and these have none.
@@ -227,6 +234,10 @@ class PostgresRouteStep:
         return frozenset(row["lead_id"] for row in rows)
 
     async def write(self, routed: Routed) -> None:
+        if self._admitted is not None and (routed.events or routed.waiting or routed.quarantined):
+            # Not before: whoever stores one of them meanwhile would wait for all the locks that we wait for.
+            await store(self._connection, self._admitted, routed.events)
+            routed = replace(routed, events={event: routed.events[event] for event in routed.marks})
         await write(self._connection, SQL, routed, self._actor)
 
 
