@@ -175,9 +175,11 @@ class RouteStep(Protocol):
         """Pending events, or just `only` of them; with `due` the leads whose wait is over instead."""
 
     async def admit(self, arrivals: Sequence[Arrival]) -> Taken:
-        """In place of `take`: events that no journal has yet, one of each arrival. They are stored by the `write` that
-        says what became of them, which raises Contended where another stored one meanwhile; those that are there
-        already are left out.
+        """In place of `take`: events that no journal has yet, one of each arrival; any that is there is left out."""
+
+    async def store(self, leads: Mapping[bytes, int]) -> None:
+        """Events that were admitted, with the leads of those that have one. Raises Contended where another stored one
+        meanwhile.
         """
 
     async def bind(self, keys: Sequence[Key], *, newcomers: Mapping[bytes, int] = ..., signals: bool = False) -> Bound:

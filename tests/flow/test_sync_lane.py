@@ -127,7 +127,7 @@ async def test_a_caller_is_told_nothing_that_was_not_committed(world: Worlds) ->
 async def door_of(w: World, lane: SyncLane) -> AsyncIterator[Ways]:
     settings = settings_file.parse(w.text, Path("test.toml"), {}, secrets=False).settings
     async with Accept(PostgresJournal(w.database)) as accept:
-        door = build(settings, {}, accept, lane.owners, enter=lane.enter)
+        door = build(settings, {}, accept, lane.owners, lane=lane)
         served = uvicorn.Config(door, access_log=False, log_level="critical", lifespan="off", proxy_headers=False)
         served.load()
         yield Ways(served)

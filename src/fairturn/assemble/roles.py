@@ -91,7 +91,7 @@ async def intake(
         await stack.enter_async_context(listener)
         accept = await _accept(stack, journal, settings, env)
         lane = SyncLane(station, journal, woken, accept.enter)
-        door = build(settings, source_secrets(settings, env), accept, lane.owners, enter=lane.enter)
+        door = build(settings, source_secrets(settings, env), accept, lane.owners, lane=lane)
         watching = asyncio.create_task(_keep_up(door, database, version.id, news, env))
         stack.callback(watching.cancel)
         await _until_stopped(http_server(door), listen(host, port), stop, up)

@@ -50,6 +50,7 @@ async def route_events(step: RouteStep, plan: Plan, taken: Taken) -> Sorted:
     reads, problems = list(reading.reads), reading.problems
     batch = await _sort(step, reads, *await _bind(step, plan, reads, problems))
     await judge(step, plan, batch.drafts, taken, await known_of(step, batch.drafts) if plan.asked else {})
+    await step.store(batch.events)  # before the turn: whoever waits for the pool waits for less
     folds, held = await take_turns(step, plan, batch.drafts, batch.returns)
     drafts = batch.drafts + held
     expires = taken.now + timedelta(seconds=plan.settings.routing.signal_wait)

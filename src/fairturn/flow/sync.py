@@ -33,12 +33,14 @@ class Waiting:
 
     arrival: Arrival | None
     tells: list[Tell] = field(default_factory=list)
+    step: asyncio.Task[None] | None = None  # that stores and routes it
 
 
 class SyncLane:
     """While steps run, the callers who come gather for the next one. A step stores the events and routes them in one
-    transaction; where that fails, for whatever reason, each event is stored by itself and routed as any other. What a
-    step decided it tells its callers itself: a question to the store for each took more than all the routing.
+    transaction; where that fails, or takes longer than one of them can wait, each event is stored by itself and routed
+    as any other. What a step decided it tells its callers itself: a question to the store for each took more than all
+    the routing.
 
     Many callers make two groups: while one waits for PostgreSQL, we work for the other. One group of all would have
     everybody wait for both in turn. Few callers stay together: a step costs as much as routing some ten of them.
@@ -59,6 +61,15 @@ class SyncLane:
         caller. It must not raise.
         """
         self._enter(arrival.items[0].id, arrival, tell)
+
+    def secure(self, arrival: Arrival, told: Callable[[Overloaded | None], None]) -> None:
+        """Stores it now. A step that has it, and waits for another's locks, is given up: whoever stores one of its
+        events would wait for it. Raises Overloaded.
+        """
+        event = arrival.items[0].id
+        if (waiting := self._routing.get(event)) is not None and waiting.step is not None:
+            waiting.step.cancel()
+        self._store(arrival, told)
 
     def _enter(self, event: bytes, arrival: Arrival | None, tell: Tell) -> None:
         if (same := self._routing.get(event)) is not None:
@@ -107,6 +118,8 @@ class SyncLane:
             batch = {event: self._waiting.pop(event) for event in [*islice(self._waiting, count)]}
             self._routing |= batch
             step = asyncio.get_running_loop().create_task(self._step(batch), name="sync: route")
+            for one in batch.values():
+                one.step = step
             self._steps.add(step)
             step.add_done_callback(self._over)
 
@@ -120,7 +133,11 @@ class SyncLane:
         try:
             await self._route_new([one.arrival for one in batch.values() if one.arrival is not None], found)
             unsure = {}
+            for one in batch.values():
+                one.step = None
             await self._route_known([event for event in batch if event not in found], found)
+        except asyncio.CancelledError:
+            log.warning("sync.given_up", callers=len(batch))
         except FairturnError as error:
             log.warning("sync.failed", error=str(error))
         except Exception as error:

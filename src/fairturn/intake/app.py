@@ -21,7 +21,7 @@ from fairturn.decide.splitting import Limits, split
 from fairturn.errors import BadSignature, ConfigError, FairturnError, Fault, Overloaded, RefusedRequest, StoreError
 from fairturn.flow.accept import Accept
 from fairturn.intake import answers
-from fairturn.intake.caller import Caller, Enter
+from fairturn.intake.caller import Caller, Lane
 from fairturn.intake.health import ALIVE, Readiness
 from fairturn.intake.wire import (
     ASGIApp,
@@ -123,11 +123,11 @@ class Door:
         clock: Callable[[], datetime],
         ready: Readiness,
         rest: ASGIApp | None,
-        enter: Enter | None,
+        lane: Lane | None,
     ) -> None:
         self._accept = accept
         self._owners = owners
-        self._enter = enter
+        self._lane = lane
         self._tasks: set[asyncio.Task[None]] = set()  # of callers whose owner takes longer than one step
         self._clock = clock
         self._ready = ready
@@ -149,7 +149,7 @@ class Door:
         self._ways = {
             f"/in/{endpoint.id}".encode(): Way(self, endpoint, self._limits.body)
             for endpoint in self._endpoints.values()
-            if (endpoint.source.lane == "batch" or self._enter is not None) and not endpoint.signs_url
+            if (endpoint.source.lane == "batch" or self._lane is not None) and not endpoint.signs_url
         }
 
     def way(self, target: bytes) -> Way | None:
@@ -189,7 +189,7 @@ class Door:
             task.add_done_callback(self._tasks.discard)
 
         [first, *more] = arrival.items
-        if self._enter is None or more or first.problem is not None:
+        if self._lane is None or more or first.problem is not None:
             self._accept.enter(arrival, lambda error: longer(deadline) if error is None else tell(overload(error)))
             return
 
@@ -200,7 +200,7 @@ class Door:
                 tell(answers.answered(arrival, {first.id: became}, self._settings.reps))
 
         self._accept.admits(arrival.lane)
-        self._enter(arrival, Caller(arrival, deadline, decided, longer, self._accept.enter).told)
+        self._lane.enter(arrival, Caller(arrival, deadline, decided, longer, self._lane.secure).told)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -323,15 +323,15 @@ def build(
     *,
     ready: Callable[[], Awaitable[object]] | None = None,
     rest: ASGIApp | None = None,
-    enter: Enter | None = None,
+    lane: Lane | None = None,
 ) -> Door:
     """The door for `settings`. `ready` raises when no event can be stored now; `rest` gets every other request;
-    `enter` spares the callers of `owners` a task each.
+    `lane` spares the callers of `owners` a task each.
     """
 
     async def look() -> None:
         await accept.journal.backlog(1)
 
-    door = Door(accept, owners, clock, Readiness(ready or look), rest, enter)
+    door = Door(accept, owners, clock, Readiness(ready or look), rest, lane)
     door.load(settings, secrets)
     return door

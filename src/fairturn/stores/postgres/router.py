@@ -105,6 +105,10 @@ class PostgresRouteStep:
         self._admitted = found = await admit(self._connection, arrivals)
         return Taken(found.now, found.events, (), found.paused)
 
+    async def store(self, leads: Mapping[bytes, int]) -> None:
+        if self._admitted is not None and self._admitted.events:
+            await store(self._connection, self._admitted, leads)
+
     async def take(self, limit: int, *, only: Sequence[bytes] | None = None, due: bool = False) -> Taken:
         # Due leads come in a transaction of their own: keys are locked before leads everywhere, and these have none.
         c = self._connection
@@ -198,20 +202,17 @@ class PostgresRouteStep:
     async def turn(
         self, pools: Mapping[str, PoolShape], accounts: Sequence[int], held: int, returns: Sequence[int] = ()
     ) -> Turn:
-        """Lock, then read. One statement that did both reads before it waits, and gave the same rep six times."""
         c = self._connection
         names = sorted(pools)
-        if names:
-            await c.fetch(SQL.lock_pools, names)
         sticky = any(shape.sticky for shape in pools.values())
-        row = await one(c, SQL.facts, names, list(accounts) if sticky else [])
+        row = await one(c, SQL.facts, names, list(accounts) if sticky else [], True)
         waiting: dict[str, list[Lead]] = {}
         if row["held"]:
             for found in await c.fetch(SQL.held, names, held, [pools[name].behind for name in names]):
                 waiting.setdefault(found["pool_id"], []).append(lead_of(found))
             companies = {lead.account for leads in waiting.values() for lead in leads if lead.account is not None}
             if sticky and not companies <= set(accounts):
-                row = await one(c, SQL.facts, names, sorted(companies.union(accounts)))
+                row = await one(c, SQL.facts, names, sorted(companies.union(accounts)), True)
         paused = row["paused"] or {}
         facts = facts_of(row, pools, paused)
         free = await c.fetch(SQL.free, list(returns)) if returns else []
@@ -234,9 +235,7 @@ class PostgresRouteStep:
         return frozenset(row["lead_id"] for row in rows)
 
     async def write(self, routed: Routed) -> None:
-        if self._admitted is not None and (routed.events or routed.waiting or routed.quarantined):
-            # Not before: whoever stores one of them meanwhile would wait for all the locks that we wait for.
-            await store(self._connection, self._admitted, routed.events)
+        if self._admitted is not None:  # stored as routed, but for what is odd in them
             routed = replace(routed, events={event: routed.events[event] for event in routed.marks})
         await write(self._connection, SQL, routed, self._actor)
 
@@ -254,8 +253,8 @@ async def read_pools(
     paused: Mapping[str, str],
     accounts: Sequence[int],
 ) -> dict[str, PoolFacts]:
-    """Facts of pools whose locks the caller holds. `paused`: rep -> why."""
-    return facts_of(await one(c, SQL.facts, names, list(accounts)), shapes, paused)
+    """Facts of pools, which the caller has locked where it is to write. `paused`: rep -> why."""
+    return facts_of(await one(c, SQL.facts, names, list(accounts), False), shapes, paused)
 
 
 def facts_of(row: Any, shapes: Mapping[str, PoolShape], paused: Mapping[str, str]) -> dict[str, PoolFacts]:

@@ -114,26 +114,8 @@ update change c set account_id = j.stays from (select distinct gone, stays from 
 select id from pool where id = any($1::text[]) order by id for update
 
 -- name: facts
--- All that a turn depends on, in one round trip, after the locks. Balances pass the digits of a JSON number. Of the
--- latest lead of each account in $2: one step down an index, however many leads it has had.
-select
-    (select max(id) from config_version) as config,
-    (select jsonb_object_agg(id, coalesce(paused_reason, 'paused')) from rep where paused_at is not null) as paused,
-    (select jsonb_agg(jsonb_build_array(id, seq, total, given, last_rep))
-     from pool where id = any($1::text[])) as pools,
-    (select jsonb_agg(jsonb_build_array(pool_id, rep_id, position, balance::text, settled) order by pool_id, position)
-     from rotation where pool_id = any($1::text[])) as members,
-    (select jsonb_agg(jsonb_build_array(pool_id, id, rep_id, kind, opened_seq) order by pool_id, id)
-     from credit where pool_id = any($1::text[]) and closed_seq is null) as credits,
-    (select jsonb_agg(jsonb_build_array(a.id, l.rep_id, extract(epoch from clock_timestamp() - l.assigned_at)::float8))
-     from unnest($2::bigint[]) as a (id)
-     cross join lateral (
-         select rep_id, assigned_at from lead
-         where account_id = a.id and status = 'assigned' and assigned_at is not null
-         order by assigned_at desc, id desc
-         limit 1
-     ) as l) as sticky,
-    exists (select from lead where pool_id = any($1::text[]) and status = 'held' and merged_into is null) as held
+-- $3: the pools are locked before anything is read.
+select config, paused, pools, members, credits, sticky, held from turn_facts($1, $2, $3)
 
 -- name: free
 -- Leads whose owner kept them without paying for it. A lead that met others may have its rep from one of those.
