@@ -1,6 +1,6 @@
 """The first station: what arrived becomes durable, many requests in one commit.
 
-While one commit runs, the requests that come in gather for the next. A group that fails is halved until the bad
+While commits run, the requests that come in gather for the next. A group that fails is halved until the bad
 request stands alone, so that it never fails its neighbours. The commit belongs to nobody: a caller that hangs up
 changes nothing.
 """
@@ -31,6 +31,10 @@ class Bounds:
     group_bytes: int = 8 * 1_048_576
     queue_bytes: int = 64 * 1_048_576  # waiting for their commit; beyond it 503
     queue_requests: int = 20_000
+    # At once. With one, the door rests while the database writes, and the database while the door reads and answers.
+    commits: int = 2
+    few: int = 32  # requests that are not worth a commit beside another
+    piece: int = 64  # answered without a look at what comes in: all at once would have all come back at once
     # While many send at once, a group waits this long for those just answered to come back: bigger groups, fewer
     # flushes, and the database leaves the processor to the door. A lone request never waits.
     linger: float = 0.001
@@ -72,10 +76,10 @@ class Accept:
         self._free_disk = free_disk
         self._queue: deque[Waiting] = deque()
         self._bytes = 0
-        self._committer: asyncio.Task[None] | None = None
+        self._drains: set[asyncio.Task[None]] = set()
         self._watcher: asyncio.Task[None] | None = None
         self._refusal: Overloaded | None = None
-        self._stalled = False
+        self._stalled = 0  # commits that take too long
         self._closing = False
 
     async def __aenter__(self) -> Self:
@@ -94,8 +98,8 @@ class Accept:
 
     async def settled(self) -> None:
         """Waits until nothing is in flight."""
-        if self._committer is not None:
-            await self._committer
+        while self._drains:
+            await asyncio.wait(self._drains)
 
     async def put(self, arrival: Arrival) -> None:
         """Returns when the arrival is durable. Raises Overloaded when it is not, or may not be."""
@@ -128,8 +132,9 @@ class Accept:
             raise Overloaded("More arrives than the database stores.", 2)
         self._queue.append(Waiting(arrival, size, tell))
         self._bytes += size
-        if self._committer is None:
-            self._committer = asyncio.create_task(self._drain(), name="accept: commit")
+        drains = len(self._drains)
+        if not drains or (drains < bounds.commits and len(self._queue) >= bounds.few):
+            self._drains.add(asyncio.create_task(self._drain(), name="accept: commit"))
 
     def admits(self, lane: Lane) -> None:
         """Raises Overloaded where nothing is let in now."""
@@ -144,6 +149,8 @@ class Accept:
             raise Overloaded("The database does not answer.")
 
     async def _drain(self) -> None:
+        task = asyncio.current_task()
+        assert task is not None  # noqa: S101  it is one
         try:
             company = 0
             while self._queue:
@@ -153,11 +160,12 @@ class Accept:
                 await self._commit_in_time(group)
                 company = len(group) + len(self._queue)
         finally:
-            self._committer = None
-            # Only a cancelled drain leaves any.
-            while self._queue:
-                answer([self._queue.popleft()], Overloaded("This process is shutting down.", 2))
-            self._bytes = 0
+            self._drains.discard(task)  # now: whoever comes next has to see that it is over
+            if not self._drains and self._queue:  # only a cancelled drain leaves any
+                left = [*self._queue]
+                self._queue.clear()
+                self._bytes = 0
+                answer(left, Overloaded("This process is shutting down.", 2))
 
     def _take(self) -> list[Waiting]:
         rows = size = 0
@@ -175,10 +183,12 @@ class Accept:
     async def _commit_in_time(self, group: list[Waiting]) -> None:
         """A database that hangs must not hold callers, nor may a commit in flight be torn: we leave it, and say no."""
         commit = asyncio.create_task(self._commit(group))
+        stalled = False
         try:
             done, _ = await asyncio.wait({commit}, timeout=self._bounds.patience)
             if not done:
-                self._stalled = True
+                stalled = True
+                self._stalled += 1
                 log.warning("accept.stalled", requests=len(group), seconds=self._bounds.patience)
                 refused = [*group, *self._queue]
                 self._queue.clear()
@@ -186,7 +196,7 @@ class Accept:
                 answer(refused, Overloaded("The database does not answer."))
             await commit
         finally:
-            self._stalled = False
+            self._stalled -= stalled
 
     async def _commit(self, group: Sequence[Waiting]) -> None:
         try:
@@ -209,7 +219,10 @@ class Accept:
             log.error("accept.refused", source=group[0].arrival.source, error=kind, exc_info=ours)  # noqa: TRY400  see above
             answer(group, Overloaded("This request could not be stored.", 60))
         else:
-            answer(group, None)
+            for start in range(0, len(group), self._bounds.piece):
+                if start:
+                    await asyncio.sleep(0)
+                answer(group[start : start + self._bounds.piece], None)
 
     async def _append(self, arrivals: Sequence[Arrival]) -> None:
         for _ in range(3):

@@ -36,6 +36,7 @@ class ValkeyJournal:
         self._asks = asks  # apart, so that a look need not wait for a disk that is slow
         self._stream = stream
         self._behind = behind
+        self._appending = asyncio.Lock()  # an entry says how many events there were before it
         self._total = 0  # events ever appended, as far as we know
         self._known = Backlog(0, None)  # what waited behind when it was last asked
 
@@ -49,6 +50,10 @@ class ValkeyJournal:
             log.warning("valkey.unbounded", why="maxmemory is not set: a long outage of PostgreSQL fills the machine")
 
     async def append(self, arrivals: Sequence[Arrival]) -> None:
+        async with self._appending:
+            await self._append(arrivals)
+
+    async def _append(self, arrivals: Sequence[Arrival]) -> None:
         commands: list[Command] = []
         before = self._total
         for group in grouped([arrival for arrival in arrivals if arrival.items]):
