@@ -10,11 +10,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
+from fairturn.quick import quick
+
 Lane = Literal["batch", "sync"]
 FieldValue = str | int | float | bool | None
 
 
-@dataclass(frozen=True, slots=True)
+@quick(frozen=True, slots=True)
 class Item:
     """One event of a request, before it is stored."""
 
@@ -25,7 +27,7 @@ class Item:
     problem: str | None = None  # set = quarantined on arrival, with this sentence
 
 
-@dataclass(frozen=True, slots=True)
+@quick(frozen=True, slots=True)
 class Arrival:
     """A request that has been verified and split: what `accept` makes durable."""
 
@@ -38,7 +40,7 @@ class Arrival:
     at: datetime | None = None  # when it became durable, where that was elsewhere; None = as it is stored
 
 
-@dataclass(frozen=True, slots=True)
+@quick(frozen=True, slots=True)
 class Event:
     """One thing that arrived, as route takes it from the journal."""
 
@@ -50,7 +52,7 @@ class Event:
     body: bytes  # clean JSON, or the delivery's bytes
 
 
-@dataclass(frozen=True, slots=True)
+@quick(frozen=True, slots=True)
 class Key:
     """Something that identifies a lead: e-mail, a source's own id, a CRM id."""
 
@@ -59,7 +61,7 @@ class Key:
     value: str  # normalised, cut to 500 characters for display
 
 
-@dataclass(frozen=True, slots=True)
+@quick(frozen=True, slots=True)
 class FieldState:
     """A lead field's value and which event set it; the order of merging does not matter."""
 
@@ -74,7 +76,7 @@ Fields = Mapping[str, FieldState]
 LeadStatus = Literal["waiting", "held", "assigned", "parked", "ignored", "owned"]
 
 
-@dataclass(frozen=True, slots=True)
+@quick(frozen=True, slots=True)
 class Lead:
     """One person, merged from events."""
 
@@ -94,7 +96,7 @@ class Lead:
     mode: str = "live"
 
 
-@dataclass(frozen=True, slots=True)
+@quick(frozen=True, slots=True)
 class Assigned:
     """What a caller who waits is told."""
 

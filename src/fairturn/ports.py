@@ -31,6 +31,7 @@ from fairturn.model import (
     Refused,
     Verdict,
 )
+from fairturn.quick import quick
 
 OWNER_REFUSED = "the CRM refused the owner"  # how the reason of a turn given back for that begins
 
@@ -131,7 +132,7 @@ class Turn:
     free: frozenset[int] = frozenset()  # of the leads that go back: those that took no turn (kept and not counted)
 
 
-@dataclass(frozen=True, slots=True)
+@quick(frozen=True, slots=True)
 class LeadWrite:
     """A lead as route leaves it."""
 

@@ -25,6 +25,7 @@ from fairturn.config import Organisation, Routing
 from fairturn.decide import mailboxes
 from fairturn.decide.typed import BLANK, clean
 from fairturn.model import FieldValue
+from fairturn.quick import quick
 
 EmailKind = Literal["work", "free", "disposable", "relay", "invalid", "none"]
 DomainKind = Literal["own", "competitor", "test", "other"]
@@ -42,7 +43,7 @@ HOST: Final = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@quick(frozen=True, slots=True)
 class EmailFacts:
     normalised: str | None  # identifies the lead; None = there is no address, or a placeholder such as n/a
     shown: str  # what the CRM gets; "" = none
@@ -118,7 +119,7 @@ def trimmed(bare: str) -> str:
     return bare.lstrip(BLANK + "\"'<>").rstrip(BLANK + "\"'<>.,;:")
 
 
-@dataclass(frozen=True, slots=True)
+@quick(frozen=True, slots=True)
 class Parsed:
     local: str  # lower case
     host: str  # ASCII

@@ -26,12 +26,13 @@ from fairturn.decide.times import Unreadable, instant
 from fairturn.decide.typed import NotTaken, Reader, cut, exact, reader, single
 from fairturn.errors import ConfigError, Fault, MappingProblem
 from fairturn.model import FieldValue
+from fairturn.quick import quick
 
 OLDEST: Final = datetime(2000, 1, 1, tzinfo=UTC)  # an event before this has a clock that was never set
 Flatten = Callable[[object], object]
 
 
-@dataclass(frozen=True, slots=True)
+@quick(frozen=True, slots=True)
 class Mapped:
     """What one event says of a lead."""
 

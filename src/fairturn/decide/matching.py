@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
 from types import MappingProxyType
@@ -14,6 +13,7 @@ from fairturn.decide.addresses import EmailFacts, ascii_host
 from fairturn.decide.mailboxes import is_nothing
 from fairturn.decide.mapping import Mapped
 from fairturn.model import FieldValue, Key
+from fairturn.quick import quick
 
 SHOWN: Final = 500  # characters of a key's value that are kept for display
 ACCOUNT_KEY: Final = 255  # characters of an account's key; a domain has at most 253
@@ -98,7 +98,7 @@ def bounded(name: str) -> str:
     return name if len(name) <= ACCOUNT_KEY else f"{name[:200]}#{digest('account', name).hex()}"
 
 
-@dataclass(frozen=True, slots=True)
+@quick(frozen=True, slots=True)
 class Group:
     """Events that are one lead."""
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from fairturn.decide.rotation import Member
+from fairturn.quick import quick
 
 Kind = Literal["turn", "credit", "kept", "returned", "paid", "forgiven", "joined", "left"]
 GIVES: frozenset[Kind] = frozenset({"turn", "credit", "kept"})
@@ -30,7 +31,7 @@ class Settled:
     how: Literal["settled", "cancelled", "forgiven", "left"]  # cancelled: by its opposite; left: its rep did
 
 
-@dataclass(frozen=True, slots=True)
+@quick(frozen=True, slots=True)
 class Waiting:
     """A lead that waits for its rep."""
 
@@ -64,7 +65,7 @@ class PoolFacts:
     last: str | None = None  # who got the last of them
 
 
-@dataclass(frozen=True, slots=True)
+@quick(frozen=True, slots=True)
 class Entry:
     """One row of the pool's record. Sequence numbers have no gaps."""
 

@@ -13,9 +13,10 @@ from fairturn.decide.matching import keys_of
 from fairturn.errors import FairturnError
 from fairturn.flow.plan import Plan
 from fairturn.model import Event, FieldValue, Key
+from fairturn.quick import quick
 
 
-@dataclass(frozen=True, slots=True)
+@quick(frozen=True, slots=True)
 class Read:
     event: Event
     source: Source
