@@ -115,7 +115,7 @@ def test_it_settles_just_below_where_it_breaks_and_recovers_when_that_is_mended(
         broken.append(any(one.overloaded for one in loads))
     best = min(swallows, most)
     assert sizes["Lead"].records == best
-    assert not any(broken[-20:])
+    assert not any(broken[24:])  # of all 750 pairs the slowest (200, 114 or 153) breaks last at its 24th answer
     now += FORGET + 1
     for _ in range(9):
         sizes, loads = worked(sizes, 999, most=most, now=now)
