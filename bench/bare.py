@@ -2,9 +2,11 @@
 
     python -m bench.bare insert 8081 [DSN]
 
-`insert` and `skip_locked` run on the intake's server with its very settings and take the same signed requests, but look
-at neither signature nor JSON: all in their favour. GET /open/N opens N warm connections and GET /close closes them, so
-that they are there only while their server is measured. `echo_starlette` is Starlette on uvicorn as it comes.
+`insert` and the two `skip_locked` run on the intake's server with its very settings and take the same signed requests,
+but look at neither signature nor JSON: all in their favour. `skip_locked` keeps the request's number and its rep, if it
+got one; `skip_locked_kept` keeps the webhook too, in the same statement. GET /open/N opens N warm connections and GET
+/close closes them, so that they are there only while their server is measured. `echo_starlette` is Starlette on uvicorn
+as it comes.
 """
 
 from __future__ import annotations
@@ -37,6 +39,7 @@ create table arrived (
 """
 )
 INSERT: Final = "insert into arrived (body) values ($1) returning id"
+KEPT: Final = SKIP_LOCKED.replace("with chosen", "with kept as (insert into arrived (body) values ($3)), chosen", 1)
 FINE: Final = reply(200, {"status": "ok"})
 TAKEN: Final = Reply(202, BODY)
 
@@ -47,7 +50,8 @@ async def as_it_is(_: asyncpg.Connection) -> None:
 
 class App:
     def __init__(self, name: str, dsn: str) -> None:
-        self._locks = name == "skip_locked"
+        self._locks = name != "insert"
+        self._keeps = name == "skip_locked_kept"
         self._dsn = dsn
         self._pool: asyncpg.Pool | None = None
         self._number = 0
@@ -74,7 +78,10 @@ class App:
             await self._pool.fetchval(INSERT, body)
             return TAKEN
         self._number += 1
-        rep = await self._pool.fetchval(SKIP_LOCKED, self._number, 1)
+        if self._keeps:
+            rep = await self._pool.fetchval(KEPT, self._number, 1, body)
+        else:
+            rep = await self._pool.fetchval(SKIP_LOCKED, self._number, 1)
         return reply(200, {"lead": self._number, "rep": {"id": rep} if rep is not None else None})
 
     async def _sized(self, size: int) -> None:

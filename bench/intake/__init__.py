@@ -23,11 +23,12 @@ RATIOS: Final = {
     "fairturn_to_echo_starlette": ("fairturn", "echo_starlette"),
     "fairturn_to_insert": ("fairturn", "insert"),
     "fairturn_sync_to_skip_locked": ("fairturn_sync", "skip_locked"),
+    "fairturn_sync_to_skip_locked_kept": ("fairturn_sync", "skip_locked_kept"),
     "fairturn_valkey_to_echo": ("fairturn_valkey", "echo"),
 }
 NOTES: Final = (
     "`insert` and `skip_locked` have a warm connection for each client, at most 150 of the server's 200.",
-    "They look at neither signature nor JSON.",
+    "They look at neither signature nor JSON. `skip_locked` keeps no webhook, only which request got which rep.",
     "PostgreSQL 18 as Fairturn ships it, every commit flushed to disk; Valkey with `appendfsync always`.",
     "No worker runs: what is measured is the way to the answer. The sync lane's answer names the owner.",
 )

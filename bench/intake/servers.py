@@ -18,7 +18,8 @@ from fairturn.assemble.demo.processes import free_port
 
 CHAT = "chat"  # the sync lane's source, else as the other
 NAMES = (
-    "echo", "echo_fast", "echo_starlette", "insert", "skip_locked", "fairturn", "fairturn_sync", "fairturn_valkey",
+    "echo", "echo_fast", "echo_starlette", "insert", "skip_locked", "skip_locked_kept", "fairturn", "fairturn_sync",
+    "fairturn_valkey",
 )  # fmt: skip
 SESSIONS = 150  # at most of a pool, of PostgreSQL's 200
 DATABASE = "bare"  # of those who are none of ours
@@ -62,7 +63,7 @@ async def field_of(names: Sequence[str]) -> AsyncIterator[tuple[House, list[Serv
         for name in names:
             if name.startswith("echo"):
                 found[name] = echo(home, name)
-            elif name in {"insert", "skip_locked"}:
+            elif name in {"insert", "skip_locked", "skip_locked_kept"}:
                 found[name] = await bare(home, name, await database(home))
         if {"fairturn", "fairturn_sync"} & set(names):
             found |= ours(home)

@@ -14,6 +14,7 @@ SERVERS: Final = {
     "echo_starlette": "bare echo, Starlette on uvicorn",
     "insert": "one INSERT per request",
     "skip_locked": "one SKIP LOCKED transaction per request",
+    "skip_locked_kept": "the same, and the webhook is kept",
     "fairturn": "Fairturn, batch lane",
     "fairturn_valkey": "Fairturn, batch lane, Valkey journal",
     "fairturn_sync": "Fairturn, sync lane: owner in the answer",

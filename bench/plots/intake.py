@@ -18,6 +18,7 @@ COLOURS: Final = {
     "fairturn_sync": OURS_TOO,
     "fairturn_valkey": OTHER,
     "skip_locked": THEIRS,
+    "skip_locked_kept": THEIRS,
     "insert": THEIRS_TOO,
 }
 
