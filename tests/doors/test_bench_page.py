@@ -49,6 +49,7 @@ RESULTS: dict[str, dict[str, Any]] = {
         "conditions": {"rounds": 3},
         "ratios": {
             "fairturn": {"per_second": 2.5, "p99_ms": 0.7}, "fairturn_batch": {"per_second": 2.9, "p99_ms": 3.0},
+            "direct": {"per_second": 5.0, "assigned_per_second": 17.0, "p99_ms": 3.0},
         },
         "rows": [
             race(router, concurrency, counts)
@@ -149,12 +150,13 @@ def test_pages_written_by_hand_ask_for_blocks_that_results_give():
 
 def test_it_says_what_is_not_reached():
     told = {bar.asked: bar.reached for bar in bars.bars(RESULTS)}
-    assert told["race: sync lane to SKIP LOCKED, requests per second: 2 ×"]
-    assert not told["race: batch lane to SKIP LOCKED, requests per second: 3 ×"]
+    assert told["race: sync lane to SKIP LOCKED, per second: 2 ×"]
+    assert not told["race: batch lane to SKIP LOCKED, per second: 3 ×"]
     assert not told["intake: batch lane to the bare echo: 0.60"]
     assert told["intake: batch lane's p99 at 1,000/s: 25 ms"]
     assert told["growth: ms per 1,000 leads at the larger base to the smaller: 1.3"]
     assert "**no**" in bars.table(RESULTS)
+    assert "**in leads that got a rep**" in bars.table(RESULTS)
 
 
 def test_rows_alone_are_refused_with_the_remedy(tmp_path):
