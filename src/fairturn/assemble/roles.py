@@ -90,7 +90,7 @@ async def intake(
         news = listener.bell("fairturn_config")
         await stack.enter_async_context(listener)
         accept = await _accept(stack, journal, settings, env)
-        lane = SyncLane(station, journal, woken, accept.enter)
+        lane = await stack.enter_async_context(SyncLane(station, journal, woken, accept.enter, bounds(settings)))
         door = build(settings, source_secrets(settings, env), accept, lane.owners, lane=lane)
         watching = asyncio.create_task(_keep_up(door, database, version.id, news, env))
         stack.callback(watching.cancel)

@@ -21,6 +21,7 @@ from fairturn.model import Arrival, Lane
 from fairturn.ports import Journal
 
 log = structlog.get_logger(__name__)
+TOO_MUCH = "More arrives than the database stores."
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +130,7 @@ class Accept:
         bounds = self._bounds
         size = weight(arrival)
         if self._queue and (self._bytes + size > bounds.queue_bytes or len(self._queue) >= bounds.queue_requests):
-            raise Overloaded("More arrives than the database stores.", 2)
+            raise Overloaded(TOO_MUCH, 2)
         self._queue.append(Waiting(arrival, size, tell))
         self._bytes += size
         drains = len(self._drains)

@@ -252,7 +252,10 @@ class RouteStation:
                     limit = self._batch if take else 0
                     taken = await (step.admit(new) if new else step.take(limit, only=only, due=due))
                     return await act(step, self._plans.current, taken)
-            except StaleConfig:
+            except StaleConfig as error:
+                if not left:  # nothing was done, and nobody may be told that it was
+                    msg = "the settings changed again and again"
+                    raise Contended(msg) from error
                 await self._plans.refresh()
             except (Contended, StaleLead):
                 if not left:

@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
+from typing import Self, TypeVar
 
 import structlog
 
 from fairturn.errors import FairturnError, Overloaded
+from fairturn.flow.accept import TOO_MUCH, Bounds, weight
 from fairturn.flow.station import POLL, RouteStation
 from fairturn.model import Arrival, Assigned
 from fairturn.ports import Journal, Wake
@@ -18,9 +20,12 @@ from fairturn.ports import Journal, Wake
 log = structlog.get_logger(__name__)
 STEPS = 2  # at once; more would only wait for each other's pools
 FEW = 16  # callers who are not worth a step beside another
+LEAVING = 5.0  # seconds for steps that are given up when we stop
 Became = Assigned | Overloaded | None
+T = TypeVar("T")
 Tell = Callable[[Became], None]
-Store = Callable[[Arrival, Callable[[Overloaded | None], None]], None]  # Accept.enter
+Told = Callable[[Overloaded | None], None]
+Store = Callable[[Arrival, Told], None]  # Accept.enter
 
 
 def undecided(found: Assigned | None) -> bool:
@@ -29,11 +34,13 @@ def undecided(found: Assigned | None) -> bool:
 
 @dataclass(slots=True)
 class Waiting:
-    """Those who wait for one event. arrival: where it is in no journal yet."""
+    """Those who wait for one event. arrival: while it is in no journal."""
 
     arrival: Arrival | None
     tells: list[Tell] = field(default_factory=list)
-    step: asyncio.Task[None] | None = None  # that stores and routes it
+    secured: list[Told] = field(default_factory=list)  # who wait for no more than that it is stored
+    step: asyncio.Task[None] | None = None
+    size: int = 0  # bytes that its callers hold in memory, roughly
 
 
 class SyncLane:
@@ -44,44 +51,83 @@ class SyncLane:
 
     Many callers make two groups: while one waits for PostgreSQL, we work for the other. One group of all would have
     everybody wait for both in turn. Few callers stay together: a step costs as much as routing some ten of them.
+
+    Leaving it, `async with SyncLane(...) as lane`, gives up what hangs and stores what is in no journal: before that
+    Accept is left.
     """
 
-    def __init__(self, station: RouteStation, journal: Journal, wake: Wake, store: Store) -> None:
+    def __init__(
+        self, station: RouteStation, journal: Journal, wake: Wake, store: Store, bounds: Bounds | None = None
+    ) -> None:
         self._station = station
         self._journal = journal
         self._wake = wake
         self._store = store
+        self._bounds = bounds or Bounds()
         self._waiting: dict[bytes, Waiting] = {}
         self._routing: dict[bytes, Waiting] = {}
+        self._storing: dict[bytes, Waiting] = {}  # by themselves
         self._steps: set[asyncio.Task[None]] = set()
+        self._callers = self._bytes = 0
+        self._closing = False
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._closing = True
+        for event, one in [*self._waiting.items()]:
+            del self._waiting[event]
+            self._release(event, one, {})
+        await asyncio.sleep(0)  # one that is cancelled before it began would tell nobody
+        for step in self._steps:
+            step.cancel()
+        if self._steps:
+            await asyncio.wait(self._steps, timeout=LEAVING)
 
     def enter(self, arrival: Arrival, tell: Tell) -> None:
         """`tell` is called once the arrival, which holds one event, is durable and the step that took it is over: with
         what became of it, None where it is not routed then, or why it could not be stored. No task and no future for a
-        caller. It must not raise.
+        caller. It must not raise. Raises Overloaded where too many wait already.
         """
-        self._enter(arrival.items[0].id, arrival, tell)
+        bounds, size = self._bounds, weight(arrival)
+        if self._callers and (self._bytes + size > bounds.queue_bytes or self._callers >= bounds.queue_requests):
+            raise Overloaded(TOO_MUCH, 2)
+        self._enter(arrival.items[0].id, arrival, tell, size)
 
-    def secure(self, arrival: Arrival, told: Callable[[Overloaded | None], None]) -> None:
+    def secure(self, arrival: Arrival, told: Told) -> None:
         """Stores it now. A step that has it, and waits for another's locks, is given up: whoever stores one of its
-        events would wait for it. Raises Overloaded.
+        events would wait for it. `told` is called once it is durable, or with the reason why it is not. Raises
+        Overloaded.
         """
         event = arrival.items[0].id
-        if (waiting := self._routing.get(event)) is not None and waiting.step is not None:
-            waiting.step.cancel()
-        self._store(arrival, told)
+        one = self._find(event)
+        if one is None:
+            self._store(arrival, told)
+        elif one.arrival is None:
+            told(None)
+        else:
+            one.secured.append(told)
+            if one.step is not None:
+                # Not at once: a task that is cancelled before it began runs nothing, and would tell nobody.
+                asyncio.get_running_loop().call_soon(one.step.cancel)
+            elif self._waiting.pop(event, None) is not None:
+                self._store_alone(event, one)
 
-    def _enter(self, event: bytes, arrival: Arrival | None, tell: Tell) -> None:
-        if (same := self._routing.get(event)) is not None:
-            same.tells.append(tell)
-            return
-        if not self._waiting:
-            # Not at once: many come in within one turn of the loop.
-            asyncio.get_running_loop().call_soon(self._begin)
-        waiting = self._waiting.get(event)
-        if waiting is None:
-            waiting = self._waiting[event] = Waiting(arrival)
-        waiting.tells.append(tell)
+    def _find(self, event: bytes) -> Waiting | None:
+        return self._routing.get(event) or self._storing.get(event) or self._waiting.get(event)
+
+    def _enter(self, event: bytes, arrival: Arrival | None, tell: Tell, size: int = 0) -> None:
+        one = self._find(event)
+        if one is None:
+            if not self._waiting:
+                # Not at once: many come in within one turn of the loop.
+                asyncio.get_running_loop().call_soon(self._begin)
+            one = self._waiting[event] = Waiting(arrival)
+        one.tells.append(tell)
+        one.size += size
+        self._callers += 1
+        self._bytes += size
 
     async def owners(self, events: Sequence[bytes], deadline: float) -> Mapping[bytes, Assigned]:
         """What became of these events, which are durable, within `deadline` seconds; those not routed by then are left
@@ -129,12 +175,8 @@ class SyncLane:
 
     async def _step(self, batch: Mapping[bytes, Waiting]) -> None:
         found: dict[bytes, Assigned] = {}
-        unsure: Mapping[bytes, Waiting] = batch
         try:
-            await self._route_new([one.arrival for one in batch.values() if one.arrival is not None], found)
-            unsure = {}
-            for one in batch.values():
-                one.step = None
+            await self._route_new(batch, found)
             await self._route_known([event for event in batch if event not in found], found)
         except asyncio.CancelledError:
             log.warning("sync.given_up", callers=len(batch))
@@ -143,17 +185,17 @@ class SyncLane:
         except Exception as error:
             log.exception("sync.broke", error=str(error))
         finally:
-            for event in batch:
-                del self._routing[event]
             for event, one in batch.items():
-                if event in unsure and one.arrival is not None:
-                    self._store_alone(event, one.arrival, one.tells)
-                else:
-                    _tell_all(one.tells, found.get(event))
+                del self._routing[event]
+                one.step = None
+            for event, one in batch.items():
+                self._release(event, one, found)
 
-    async def _route_new(self, arrivals: Sequence[Arrival], found: dict[bytes, Assigned]) -> None:
-        if arrivals:
+    async def _route_new(self, batch: Mapping[bytes, Waiting], found: dict[bytes, Assigned]) -> None:
+        if arrivals := [one.arrival for one in batch.values() if one.arrival is not None]:
             await self._station.route_new(arrivals, found)
+        for one in batch.values():
+            one.arrival = None
 
     async def _route_known(self, events: Sequence[bytes], found: dict[bytes, Assigned]) -> None:
         """Those that are stored: before, by themselves, or by another way while the step ran."""
@@ -163,21 +205,39 @@ class SyncLane:
         if unknown := [event for event in events if event not in found]:
             found |= await self._journal.results(unknown)
 
-    def _store_alone(self, event: bytes, arrival: Arrival, tells: list[Tell]) -> None:
+    def _release(self, event: bytes, one: Waiting, found: Mapping[bytes, Assigned]) -> None:
+        """Tells its callers, or stores it by itself where it is in no journal yet."""
+        if one.arrival is not None:
+            self._store_alone(event, one)
+            return
+        self._part(one)
+        _tell_all(one.secured, None)
+        _tell_all(one.tells, found.get(event))
+
+    def _part(self, one: Waiting) -> None:
+        self._callers -= len(one.tells)
+        self._bytes -= one.size
+
+    def _store_alone(self, event: bytes, one: Waiting) -> None:
         def stored(error: Overloaded | None) -> None:
-            if error is not None:
-                _tell_all(tells, error)
+            del self._storing[event]
+            self._part(one)
+            _tell_all(one.secured, error)
+            if error is not None or self._closing:
+                _tell_all(one.tells, error)
                 return
-            for tell in tells:
+            for tell in one.tells:
                 self._enter(event, None, tell)
 
+        assert one.arrival is not None  # noqa: S101  else it is stored
+        self._storing[event] = one
         try:
-            self._store(arrival, stored)
+            self._store(one.arrival, stored)
         except Overloaded as error:
-            _tell_all(tells, error)
+            stored(error)
 
 
-def _tell_all(tells: Iterable[Tell], became: Became) -> None:
+def _tell_all(tells: Iterable[Callable[[T], None]], became: T) -> None:
     for tell in tells:
         try:
             tell(became)

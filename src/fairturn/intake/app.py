@@ -200,7 +200,9 @@ class Door:
                 tell(answers.answered(arrival, {first.id: became}, self._settings.reps))
 
         self._accept.admits(arrival.lane)
-        self._lane.enter(arrival, Caller(arrival, deadline, decided, longer, self._lane.secure).told)
+        caller = Caller(arrival, decided, longer, self._lane.secure)
+        self._lane.enter(arrival, caller.told)
+        caller.wait(deadline)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":

@@ -18,7 +18,7 @@ class Lane(Protocol):
 
     def enter(self, arrival: Arrival, tell: Callable[[Became], None], /) -> None:
         """`tell` is called once the event is durable and the lane's step is over: with what became of it, None where it
-        is not routed then, or with the reason why it could not be stored.
+        is not routed then, or with the reason why it could not be stored. Raises Overloaded.
         """
 
     def secure(self, arrival: Arrival, told: Callable[[Overloaded | None], None], /) -> None:
@@ -27,7 +27,7 @@ class Lane(Protocol):
 
 class Caller:
     """Either `tell` is called, with what was decided or why it is refused, or `longer`, with the seconds that are left
-    and the event durable: once.
+    and the event durable: once. Nothing before `wait`.
     """
 
     __slots__ = ("_arrival", "_longer", "_store", "_tell", "_timer", "_until")
@@ -35,7 +35,6 @@ class Caller:
     def __init__(
         self,
         arrival: Arrival,
-        deadline: float,
         tell: Callable[[Assigned | Overloaded], None],
         longer: Callable[[float], None],
         store: Store,
@@ -44,9 +43,14 @@ class Caller:
         self._tell = tell
         self._longer = longer
         self._store = store
+        self._until = 0.0
+        self._timer: asyncio.TimerHandle | None = None
+
+    def wait(self, deadline: float) -> None:
+        """From here on, `deadline` seconds at most."""
         loop = asyncio.get_running_loop()
         self._until = loop.time() + deadline
-        self._timer: asyncio.TimerHandle | None = loop.call_later(deadline, self._late)
+        self._timer = loop.call_later(deadline, self._late)
 
     def told(self, became: Became) -> None:
         if self._timer is None:  # let go at the deadline

@@ -235,8 +235,11 @@ class PostgresRouteStep:
         return frozenset(row["lead_id"] for row in rows)
 
     async def write(self, routed: Routed) -> None:
-        if self._admitted is not None:  # stored as routed, but for what is odd in them
-            routed = replace(routed, events={event: routed.events[event] for event in routed.marks})
+        if self._admitted is not None:
+            # Stored as routed, but for what is odd in them. Signals that waited for them are no news to the journal.
+            stored = {event.id for event in self._admitted.events}.difference(routed.marks)
+            events = {event: lead for event, lead in routed.events.items() if event not in stored}
+            routed = replace(routed, events=events)
         await write(self._connection, SQL, routed, self._actor)
 
 
