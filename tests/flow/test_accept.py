@@ -100,6 +100,77 @@ async def test_leaving_commits_what_was_let_in_and_takes_no_more(journal, sql):
         await accept.put(arrival(99))
 
 
+async def waiting_commits(sql: asyncpg.Connection, count: int) -> None:
+    """Returns once so many sessions wait for the lock."""
+    waiting = "select count(*) from pg_locks where not granted"
+    async with asyncio.timeout(10):
+        while await sql.fetchval(waiting) != count:  # noqa: ASYNC110  no signal tells of a waiting lock
+            await asyncio.sleep(0.005)
+
+
+async def test_a_second_commit_begins_beside_one_that_waits(journal, sql):
+    """For as many as are worth one, and no third; leaving waits for both."""
+    bounds = Bounds(few=4)
+    async with asyncio.timeout(20), Accept(journal, bounds) as accept:
+        await sql.execute("begin; lock table event in share mode")
+        tasks = [asyncio.create_task(accept.put(arrival(0)))]
+        await waiting_commits(sql, 1)
+        tasks += [asyncio.create_task(accept.put(arrival(number))) for number in range(1, 4)]
+        await asyncio.sleep(0)
+        assert len(accept._drains) == 1
+        tasks += [asyncio.create_task(accept.put(arrival(4)))]
+        await waiting_commits(sql, 2)
+        tasks += [asyncio.create_task(accept.put(arrival(number))) for number in range(5, 30)]
+        await asyncio.sleep(0)
+        assert len(accept._drains) == 2
+        leaving = asyncio.create_task(accept.settled())
+        await asyncio.sleep(0)
+        assert not leaving.done()
+        await sql.execute("rollback")
+        await leaving
+        assert all(task.done() and task.exception() is None for task in tasks)
+    assert await sql.fetchval("select count(*) from event") == 30
+    assert 3 <= await commits(sql) <= 4
+
+
+async def test_a_group_is_not_held_by_one_that_waits(journal, sql):
+    """The first has an event that another's transaction holds; those behind it are stored meanwhile."""
+    async with asyncio.timeout(20), Accept(journal, Bounds(few=4)) as accept:
+        await sql.execute("begin")
+        held = arrival(0).items[0].id
+        await sql.execute(
+            "insert into event (id, delivery_id, item, source_id, lane, state) values ($1, $1, 0, 'form', 'batch', "
+            "'pending')",
+            held,
+        )
+        first = asyncio.create_task(accept.put(arrival(0)))
+        await waiting_commits(sql, 1)
+        await asyncio.gather(*(accept.put(arrival(number)) for number in range(1, 20)))
+        assert not first.done()
+        await sql.execute("rollback")
+        await first
+    assert await sql.fetchval("select count(*) from event") == 20
+
+
+async def test_a_database_that_hangs_refuses_all_until_it_is_back(journal, sql):
+    """Both commits: nobody is held longer than `patience`, whoever comes meanwhile is refused at once."""
+    async with asyncio.timeout(20), Accept(journal, Bounds(few=2, patience=0.1)) as accept:
+        await sql.execute("begin; lock table event in share mode")
+        tasks = [asyncio.create_task(accept.put(arrival(0)))]
+        await waiting_commits(sql, 1)
+        tasks += [asyncio.create_task(accept.put(arrival(number))) for number in range(1, 8)]
+        results = await asyncio.gather(*tasks, return_exceptions=True)
+        assert [str(result) for result in results] == ["The database does not answer."] * 8
+        with pytest.raises(Overloaded, match="does not answer"):
+            await accept.put(arrival(9))
+        await sql.execute("rollback")
+        await accept.settled()
+        await accept.put(arrival(9))
+        assert accept._bytes == 0
+    # What hung was committed all the same: its senders were told no, and send again.
+    assert await sql.fetchval("select count(*) from event") >= 2
+
+
 async def test_an_empty_array_needs_no_commit(journal, sql):
     async with Accept(journal) as accept:
         await accept.put(split("form", "batch", "application/json", b"[]", Limits()))

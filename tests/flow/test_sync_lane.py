@@ -13,26 +13,17 @@ import pytest
 import uvicorn
 
 from fairturn.errors import StoreError
-from fairturn.flow.accept import Accept
+from fairturn.flow.accept import Accept, Bounds
 from fairturn.flow.sync import SyncLane
 from fairturn.intake.app import build
 from fairturn.intake.express import Express
 from fairturn.model import Assigned
 from fairturn.operate import settings as settings_file
 from fairturn.stores.postgres.journal import PostgresJournal
-from fairturn.stores.postgres.wake import Listener
 from tests.doors.test_express import Ways, request
+from tests.flow.lane import Call, arrivals, lane_of, pool_held
 from tests.flow.whole import people
 from tests.flow.world import World, Worlds, config
-
-
-@asynccontextmanager
-async def lane_of(w: World) -> AsyncIterator[SyncLane]:
-    listener = Listener(w.dsn)
-    accept = Accept(PostgresJournal(w.database))
-    lane = SyncLane(w.station, PostgresJournal(w.database), listener.bell("fairturn_change"), accept.enter)
-    async with listener:
-        yield lane
 
 
 async def test_a_caller_whose_lead_waits_for_a_field_is_told_its_owner_once_it_comes(world: Worlds) -> None:
@@ -176,6 +167,24 @@ async def test_on_the_short_way_the_deadline_counts_too(world: Worlds) -> None:
         assert (await ways.said(Express, [chat(b'{"email":"b@gmail.com"}')]))[0].startswith(b"HTTP/1.1 202 ")
         assert wire.sent == b""
     assert await w.value("select count(*) from assignment where kind = 'turn'") == 2
+
+
+async def test_on_the_short_way_too_many_callers_are_refused(world: Worlds) -> None:
+    """As the door refuses the others, and nothing of them comes later: no answer, no event."""
+    w = await world(config(sources=(("web", 'lane = "sync"\ndeadline = "100ms"'), ("enrich", ""))))
+    async with lane_of(w, Bounds(queue_requests=1)) as lane, door_of(w, lane) as ways:
+        async with pool_held(w):
+            patient = Call(lane, arrivals({"email": "a@gmail.com"})[0])
+            protocol, wire = ways.open(Express)
+            protocol.data_received(chat(b'{"email":"b@gmail.com"}'))
+            assert wire.sent.startswith(b"HTTP/1.1 503 ")
+            assert b"retry-after: 2" in wire.sent
+            assert b"More arrives than the database stores." in wire.sent
+            refused = wire.sent
+            await asyncio.sleep(0.15)  # beyond its deadline
+            assert wire.sent == refused
+        await patient.over.wait()
+    assert await w.value("select count(*) from event") == 1
 
 
 OF_EACH_KIND = """

@@ -157,8 +157,8 @@ class Accept:
             while self._queue:
                 if len(self._queue) < company:
                     await asyncio.sleep(self._bounds.linger)
-                group = self._take()
-                await self._commit_in_time(group)
+                if group := self._take():  # the other may have taken all meanwhile
+                    await self._commit_in_time(group)
                 company = len(group) + len(self._queue)
         finally:
             self._drains.discard(task)  # now: whoever comes next has to see that it is over
