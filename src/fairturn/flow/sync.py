@@ -68,6 +68,7 @@ class SyncLane:
         self._routing: dict[bytes, Waiting] = {}
         self._storing: dict[bytes, Waiting] = {}  # by themselves
         self._steps: set[asyncio.Task[None]] = set()
+        self._given_up: set[asyncio.Task[None]] = set()
         self._callers = self._bytes = 0
         self._closing = False
 
@@ -79,9 +80,8 @@ class SyncLane:
         for event, one in [*self._waiting.items()]:
             del self._waiting[event]
             self._release(event, one, {})
-        await asyncio.sleep(0)  # one that is cancelled before it began would tell nobody
         for step in self._steps:
-            step.cancel()
+            self._give_up(step)
         if self._steps:
             await asyncio.wait(self._steps, timeout=LEAVING)
 
@@ -109,10 +109,16 @@ class SyncLane:
         else:
             one.secured.append(told)
             if one.step is not None:
-                # Not at once: a task that is cancelled before it began runs nothing, and would tell nobody.
-                asyncio.get_running_loop().call_soon(one.step.cancel)
+                self._give_up(one.step)
             elif self._waiting.pop(event, None) is not None:
                 self._store_alone(event, one)
+
+    def _give_up(self, step: asyncio.Task[None]) -> None:
+        """Once: a second cancellation would tear its rollback, and leave a session that nobody can use."""
+        if step not in self._given_up:
+            self._given_up.add(step)
+            # Not at once: a task that is cancelled before it began runs nothing, and would tell nobody.
+            asyncio.get_running_loop().call_soon(step.cancel)
 
     def _find(self, event: bytes) -> Waiting | None:
         return self._routing.get(event) or self._storing.get(event) or self._waiting.get(event)
@@ -171,6 +177,7 @@ class SyncLane:
 
     def _over(self, step: asyncio.Task[None]) -> None:
         self._steps.discard(step)
+        self._given_up.discard(step)
         self._begin()
 
     async def _step(self, batch: Mapping[bytes, Waiting]) -> None:
