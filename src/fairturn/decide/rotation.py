@@ -10,6 +10,8 @@ from dataclasses import dataclass
 U = 232_792_560
 """lcm(1..22): where every total weight divides it, changes of the set are exact too, not only a set that stands."""
 
+SHORT = 64  # weight of those who share, up to which a batch comes back to where it was
+
 
 @dataclass(frozen=True, slots=True)
 class Member:
@@ -69,12 +71,25 @@ class Rotation:
         self._sharing: Sharing | None = None
         self._sum = 0
         self._beta: list[int] = []
+        self._taken: dict[tuple[object, ...], tuple[int, tuple[int, ...]]] = {}  # turns of the set that stands
 
-    def turn(self, sharing: Sharing, among: Sequence[int]) -> str:
-        """One turn: all who share accrue, one of `among` (not empty) is chosen and pays."""
+    def turn(self, sharing: Sharing, among: tuple[int, ...]) -> str:
+        """One turn: all who share accrue, one of `among` (not empty) is chosen and pays.
+
+        While a set stands its balances come back to where they were, every W turns if nobody filters.
+        """
+        if sharing is not self._sharing:
+            self.enter(sharing)
+        before = (among, *self._beta) if sharing.total <= SHORT else None
+        if before is not None and (known := self._taken.get(before)) is not None:
+            place, beta = known
+            self._beta = [*beta]
+            return sharing.reps[place]
         self.accrue(sharing)
         place = self.choice(among)
         self.pay(place)
+        if before is not None:
+            self._taken[before] = place, tuple(self._beta)
         return sharing.reps[place]
 
     def accrue(self, sharing: Sharing) -> None:
@@ -114,6 +129,7 @@ class Rotation:
             self._rescale(sharing.total)
         self.total = sharing.total
         self._sharing = sharing
+        self._taken.clear()
         self._sum = sum(self._balance[rep] for rep in sharing.reps)
         self._beta = [
             sharing.total * self._balance[rep] - self._sum * weight
