@@ -12,10 +12,12 @@ import pytest
 
 from fairturn.errors import Contended, Overloaded, StaleConfig, Unstorable
 from fairturn.flow import station as stations
+from fairturn.flow import sync
 from fairturn.flow.accept import Bounds
 from fairturn.flow.plan import Plans
 from fairturn.flow.route import route_events
 from fairturn.flow.station import RouteStation
+from fairturn.intake.express import Express
 from fairturn.model import Assigned
 from fairturn.stores.postgres.journal import PostgresJournal
 from fairturn.stores.postgres.router import PostgresRouter
@@ -33,7 +35,7 @@ from tests.flow.lane import (
     waiting_sessions,
 )
 from tests.flow.test_route_concurrency import Held
-from tests.flow.test_sync_lane import REFUSES_AT_COMMIT
+from tests.flow.test_sync_lane import REFUSES_AT_COMMIT, chat, door_of
 from tests.flow.whole import people
 from tests.flow.world import Worlds, config
 
@@ -243,6 +245,53 @@ async def test_deadlines_of_different_length_in_one_step(world: Worlds) -> None:
             assert await w.value("select count(*) from event where state = 'pending'") == 8
         assert None not in reps(await told(patient, *(Call(lane, one) for one in (*came, more))))
     assert await w.value(TURNS) == 8
+
+
+async def test_a_deadline_that_ends_while_a_step_works_does_not_undo_it(
+    world: Worlds, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Under load each step would have a caller who came too long ago, and none would ever end."""
+    monkeypatch.setattr(sync, "GRACE", 20.0)
+    w = await world(config(sources=(("web", 'lane = "sync"\ndeadline = "30ms"'), ("enrich", ""))))
+    router = Once(PostgresRouter(w.database))
+    station = RouteStation(router, Plans(await w.load(), w.load))
+    async with lane_of(w, station=station) as lane, door_of(w, lane) as ways:
+        said = asyncio.create_task(ways.said(Express, [chat(b'{"email":"a@gmail.com"}')]))
+        held = await router.held
+        await asyncio.sleep(0.05)  # beyond the deadline
+        assert not said.done()
+        held.go.set()
+        answer, _ = await said
+    assert answer.startswith(b"HTTP/1.1 200 ")
+    assert b'"rep":{"id":"ann"' in answer
+    assert await w.value("select max(ctid)::text from event") == "(0,1)"
+
+
+async def test_a_step_is_bounded_in_callers_and_in_bytes(world: Worlds, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sync, "MOST", 4)
+    w = await world(config())
+    large = {"name": "x" * 600}
+    async with lane_of(w, Bounds(group_bytes=2500)) as lane:
+        some = [Call(lane, one) for one in arrivals(*people(20), *({**one, **large} for one in people(10, 50)))]
+        assert None not in reps(await told(*some))
+    steps = await w.fetch("select count(*) from event group by xmin::text order by 1")
+    assert [row[0] for row in steps] == [2] * 5 + [4] * 5
+
+
+async def test_appends_of_what_a_step_has_end_with_it(world: Worlds) -> None:
+    """Another door stores the same deliveries, in the other order, while the step waits for the pool: no deadlock."""
+    w = await world(config())
+    came = arrivals(*people(10))
+    async with lane_of(w) as lane:
+        async with pool_held(w):
+            calls = [Call(lane, one, 0.1) for one in came]
+            await waiting_sessions(w)
+            others = [asyncio.create_task(post(w, came[::-1])) for _ in range(3)]
+            await asyncio.gather(*others)
+            assert await told(*calls) == [None] * 10
+        assert None not in reps(await told(*(Call(lane, one) for one in came)))
+    assert await w.value(TURNS) == await w.value(EVENTS) == 10
+    assert await w.value("select deadlocks from pg_stat_database where datname = current_database()") == 0
 
 
 async def test_a_deadline_that_ends_before_its_step_has_begun(world: Worlds) -> None:

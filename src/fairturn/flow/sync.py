@@ -20,6 +20,8 @@ from fairturn.ports import Journal, Wake
 log = structlog.get_logger(__name__)
 STEPS = 2  # at once; more would only wait for each other's pools
 FEW = 16  # callers who are not worth a step beside another
+MOST = 500  # callers in one step: what holds a pool for a tenth of a second
+GRACE = 0.1  # seconds beyond a caller's deadline for a step that has begun: nearly all are over by then
 LEAVING = 5.0  # seconds for steps that are given up when we stop
 Became = Assigned | Overloaded | None
 T = TypeVar("T")
@@ -80,8 +82,9 @@ class SyncLane:
         for event, one in [*self._waiting.items()]:
             del self._waiting[event]
             self._release(event, one, {})
+        await asyncio.sleep(0)  # see `secure`
         for step in self._steps:
-            self._give_up(step)
+            step.cancel()
         if self._steps:
             await asyncio.wait(self._steps, timeout=LEAVING)
 
@@ -109,16 +112,19 @@ class SyncLane:
         else:
             one.secured.append(told)
             if one.step is not None:
-                self._give_up(one.step)
+                # Not at once: callers who came long ago would each end the step that has them at last. (And a task that
+                # is cancelled before it began runs nothing, and would tell nobody.)
+                asyncio.get_running_loop().call_later(GRACE, self._give_up, one)
             elif self._waiting.pop(event, None) is not None:
                 self._store_alone(event, one)
 
-    def _give_up(self, step: asyncio.Task[None]) -> None:
-        """Once: a second cancellation would tear its rollback, and leave a session that nobody can use."""
-        if step not in self._given_up:
-            self._given_up.add(step)
-            # Not at once: a task that is cancelled before it began runs nothing, and would tell nobody.
-            asyncio.get_running_loop().call_soon(step.cancel)
+    def _give_up(self, one: Waiting) -> None:
+        """Once: a second cancellation would tear its rollback, and leave a session that nobody can use. Not after its
+        commit: what it has to do then keeps nobody waiting.
+        """
+        if one.step is not None and one.arrival is not None and one.step not in self._given_up:
+            self._given_up.add(one.step)
+            one.step.cancel()
 
     def _find(self, event: bytes) -> Waiting | None:
         return self._routing.get(event) or self._storing.get(event) or self._waiting.get(event)
@@ -164,16 +170,29 @@ class SyncLane:
 
     def _begin(self) -> None:
         """Steps for those who wait, as many as may run."""
+        if self._closing:
+            return
         while (count := len(self._waiting)) and len(self._steps) < STEPS and (not self._steps or count >= FEW):
             if not self._steps and count >= 2 * FEW:
                 count = (count + 1) // 2
-            batch = {event: self._waiting.pop(event) for event in [*islice(self._waiting, count)]}
+            batch = self._take(min(count, MOST))
             self._routing |= batch
             step = asyncio.get_running_loop().create_task(self._step(batch), name="sync: route")
             for one in batch.values():
                 one.step = step
             self._steps.add(step)
             step.add_done_callback(self._over)
+
+    def _take(self, count: int) -> dict[bytes, Waiting]:
+        size, batch = 0, dict[bytes, Waiting]()
+        for event, one in islice(self._waiting.items(), count):
+            size += one.size
+            if batch and size > self._bounds.group_bytes:
+                break
+            batch[event] = one
+        for event in batch:
+            del self._waiting[event]
+        return batch
 
     def _over(self, step: asyncio.Task[None]) -> None:
         self._steps.discard(step)

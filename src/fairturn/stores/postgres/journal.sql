@@ -1,7 +1,8 @@
 -- name: append
 -- Rows go in by id, so that two processes that store the same deliveries wait for each other in one direction only.
 -- Serial and time are drawn in the order of arrival, the one that route works in; of events that are routed in this very
--- transaction they were drawn before. unnest fills short columns up with null: of sources, types and lanes one value stands for all, others came empty.
+-- transaction they were drawn before. unnest fills short columns up with null: of sources, types and lanes one value
+-- stands for all, others came empty.
 with arrived as (
     insert into delivery (id, source_id, content_type, body)
     select id, coalesce(source_id, ($2::text[])[1]), coalesce(content_type, ($3::text[])[1]), body
