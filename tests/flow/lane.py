@@ -80,12 +80,12 @@ def reps(answers: Sequence[Answer]) -> list[str | None]:
 
 
 @asynccontextmanager
-async def pool_held(w: World) -> AsyncIterator[asyncpg.Connection]:
+async def pool_held(w: World, pool: str = "%") -> AsyncIterator[asyncpg.Connection]:
     """Another has the pools until this is left."""
     other = await asyncpg.connect(w.dsn)
     try:
         async with other.transaction():
-            await other.execute("select from pool for update")
+            await other.execute("select from pool where id like $1 for update", pool)
             yield other
     finally:
         await other.close()

@@ -307,6 +307,28 @@ async def test_a_deadline_that_ends_before_its_step_has_begun(world: Worlds) -> 
     assert await w.value(TURNS) == 2
 
 
+async def test_a_step_that_waits_for_a_pool_keeps_nobody_from_another(world: Worlds) -> None:
+    rules = """
+[[rules]]
+id = "other"
+when = 'lead.city == "x"'
+pool = "other"
+[[rules]]
+id = "rest"
+when = "true"
+pool = "main"
+"""
+    w = await world(config(rules=rules, more="[pools.other]\nmembers = { dan = 1 }\n", reps=("dan",)))
+    first, other = arrivals({"email": "a@gmail.com"}, {"email": "b@gmail.com", "city": "x"})
+    async with lane_of(w) as lane:
+        async with pool_held(w, "main"):
+            hangs = Call(lane, first)
+            await waiting_sessions(w)
+            assert reps(await told(Call(lane, other))) == ["dan"]
+            assert not hangs.said
+        assert reps(await told(hangs)) == ["ann"]
+
+
 async def test_callers_are_bounded(world: Worlds) -> None:
     """By number and by bytes, in the words of the door; once they are told, others are let in."""
     w = await world(config())

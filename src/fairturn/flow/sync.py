@@ -20,6 +20,7 @@ from fairturn.ports import Journal, Wake
 log = structlog.get_logger(__name__)
 STEPS = 2  # at once; more would only wait for each other's pools
 FEW = 16  # callers who are not worth a step beside another
+LONG = 0.1  # seconds after which few get a step all the same: the one that runs may wait for another's pool
 MOST = 500  # callers in one step: what holds a pool for a tenth of a second
 GRACE = 0.1  # seconds beyond a caller's deadline for a step that has begun: nearly all are over by then
 LEAVING = 5.0  # seconds for steps that are given up when we stop
@@ -72,6 +73,7 @@ class SyncLane:
         self._steps: set[asyncio.Task[None]] = set()
         self._given_up: set[asyncio.Task[None]] = set()
         self._callers = self._bytes = 0
+        self._late: asyncio.TimerHandle | None = None
         self._closing = False
 
     async def __aenter__(self) -> Self:
@@ -79,6 +81,8 @@ class SyncLane:
 
     async def __aexit__(self, *_: object) -> None:
         self._closing = True
+        if self._late is not None:
+            self._late.cancel()
         for event, one in [*self._waiting.items()]:
             del self._waiting[event]
             self._release(event, one, {})
@@ -168,11 +172,11 @@ class SyncLane:
             found = await self._journal.results(events)
         return found
 
-    def _begin(self) -> None:
+    def _begin(self, few: int = FEW) -> None:
         """Steps for those who wait, as many as may run."""
         if self._closing:
             return
-        while (count := len(self._waiting)) and len(self._steps) < STEPS and (not self._steps or count >= FEW):
+        while (count := len(self._waiting)) and len(self._steps) < STEPS and (not self._steps or count >= few):
             if not self._steps and count >= 2 * FEW:
                 count = (count + 1) // 2
             batch = self._take(min(count, MOST))
@@ -182,6 +186,12 @@ class SyncLane:
                 one.step = step
             self._steps.add(step)
             step.add_done_callback(self._over)
+        if self._waiting and self._late is None and len(self._steps) < STEPS:
+            self._late = asyncio.get_running_loop().call_later(LONG, self._begin_late)
+
+    def _begin_late(self) -> None:
+        self._late = None
+        self._begin(few=1)
 
     def _take(self, count: int) -> dict[bytes, Waiting]:
         size, batch = 0, dict[bytes, Waiting]()
