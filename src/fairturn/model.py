@@ -100,11 +100,11 @@ class Lead:
 class Assigned:
     """What a caller who waits is told."""
 
-    lead: int
-    status: LeadStatus
+    lead: int | None  # None: the event is quarantined
+    status: LeadStatus | Literal["quarantined"]
     rep: str | None
     pool: str | None
-    why: str
+    why: str  # of a quarantined event: its problem
     owner: Owner | None = None  # of a lead that is `owned`: who keeps it in the CRM
 
 

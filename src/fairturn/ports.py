@@ -51,7 +51,7 @@ class Journal(Protocol):
     async def backlog(self, limit: int) -> Backlog: ...
 
     async def results(self, events: Sequence[bytes], source: str | None = None) -> Mapping[bytes, Assigned]:
-        """What became of these events, for those that are routed; of this source alone, where one is named."""
+        """What became of events that are routed or set aside; of this source alone, where one is named."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -187,6 +187,25 @@ async def test_on_the_short_way_too_many_callers_are_refused(world: Worlds) -> N
     assert await w.value("select count(*) from event") == 1
 
 
+async def test_a_caller_whose_event_is_set_aside_is_told_at_once(world: Worlds) -> None:
+    """Its mapping finds nothing: no owner will ever come. Alone, beside one that is sound, and when asked for later."""
+    w = await world(config(sources=(("web", 'lane = "sync"\ndeadline = "20s"'), ("enrich", ""))))
+    async with lane_of(w) as lane, door_of(w, lane) as ways, asyncio.timeout(10):
+        alone, _ = await ways.said(Express, [chat(b'{"color":"red"}')])
+        assert alone.startswith(b"HTTP/1.1 202 ")
+        assert b'"accepted":0' in alone
+        assert b'"quarantined":[{"item":0,"problem":"' in alone
+        assert await ways.same(chat(b'{"color":"red"}')) == alone
+        both = await ways.same(chat(b'[{"color":"blue"},{"email":"a@gmail.com"}]'))
+        assert both.startswith(b"HTTP/1.1 200 ")
+        assert b'"rep":{"id":"ann"' in both
+        assert b'"quarantined":[{"item":0,' in both
+        event = (await w.value("select id from event where state = 'quarantined' limit 1")).hex().encode()
+        asked, _ = await ways.said(Express, [b"GET /in/web/%b HTTP/1.1\r\nhost: x\r\n\r\n" % event])
+        assert asked.startswith(b"HTTP/1.1 200 ")
+        assert b'"status":"quarantined","problem":"' in asked
+
+
 OF_EACH_KIND = """
 [[rules]]
 id = "junk"

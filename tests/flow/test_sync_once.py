@@ -17,6 +17,7 @@ from fairturn.flow.accept import Bounds
 from fairturn.flow.plan import Plans
 from fairturn.flow.route import route_events
 from fairturn.flow.station import RouteStation
+from fairturn.intake.answers import problem
 from fairturn.intake.express import Express
 from fairturn.model import Assigned
 from fairturn.stores.postgres.journal import PostgresJournal
@@ -67,7 +68,8 @@ async def test_events_known_before_among_new_ones(world: Worlds) -> None:
         await w.value("update event set state = 'quarantined', problem = 'odd' where id = $1", aside.items[0].id)
         answers = await told(*(Call(lane, one) for one in (new[0], routed, pending, aside, *new[1:])))
     assert answers[1] == before
-    assert answers[3] is None
+    assert isinstance(answers[3], Assigned)
+    assert (answers[3].lead, answers[3].status, answers[3].why) == (None, "quarantined", "odd")
     assert None not in reps(answers[:3] + answers[4:])
     assert await w.value(TURNS) == await w.value("select count(*) from lead") == 7
     assert await w.value(EVENTS) == 8
@@ -161,7 +163,9 @@ async def test_an_event_that_breaks_a_step_is_set_aside_alone(world: Worlds) -> 
     came = arrivals(*people(4), {"email": "x@gmail.com", "city": "trouble"})
     async with lane_of(w) as lane:
         answers = await told(*(Call(lane, one) for one in came))
-    assert answers[4] is None
+    assert isinstance(answers[4], Assigned)
+    assert answers[4].status == "quarantined"
+    assert "fault" not in problem(answers[4])  # the sender is told no constraint's name
     assert None not in reps(answers[:4])
     states = await w.fetch("select state, count(*), max(problem) from event group by 1 order by 1")
     assert [(row[0], row[1]) for row in states] == [("quarantined", 1), ("routed", 4)]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from fairturn.config import Rep
+from fairturn.decide.drafts import SET_ASIDE
 from fairturn.intake.wire import Reply, reply
 from fairturn.model import Arrival, Assigned, Item
 
@@ -49,9 +51,21 @@ def decided(found: Assigned | None) -> bool:
     return found is not None and found.status != "waiting"
 
 
+def problem(found: Assigned) -> str:
+    """Of a quarantined event. A fault of ours is for our log: a sender can do nothing about it."""
+    return "It could not be routed. It is kept, for a person to see." if found.why.startswith(SET_ASIDE) else found.why
+
+
 def answered(arrival: Arrival, results: Mapping[bytes, Assigned], reps: Mapping[str, Rep]) -> Reply:
-    """200 once every event's lead is decided; until then 202 with the address that will tell."""
+    """200 once every event's lead is decided; until then 202 with the address that will tell. 202 for one that was set
+    aside, as where that is seen at the door.
+    """
+    if aside := {event: problem(found) for event, found in results.items() if found.status == "quarantined"}:
+        told = (replace(item, problem=item.problem or aside.get(item.id)) for item in arrival.items)
+        arrival = replace(arrival, items=tuple(told))
     items = [item for item in arrival.items if item.problem is None]
+    if not items:
+        return reply(202, taken(arrival))
     if not all(decided(results.get(item.id)) for item in items):
         return pending(arrival, items)
     owners = {item.id.hex(): owner(results[item.id], reps) for item in items}

@@ -313,6 +313,8 @@ class Door:
         found = results.get(bytes.fromhex(event))
         if found is None or not answers.decided(found):
             return reply(202, {"event": event, "status": "waiting"}, (b"retry-after", b"1"))
+        if found.lead is None:
+            return reply(200, {"event": event, "status": found.status, "problem": answers.problem(found)})
         return reply(200, answers.owner(found, self._settings.reps))
 
 

@@ -78,6 +78,9 @@ left join lateral (
     limit 1
 ) as o on true
 where c.merged_into is null
+union all
+select id, null, 'quarantined', null, null, coalesce(problem, ''), null
+from event where id = any($1::bytea[]) and state = 'quarantined' and ($2::text is null or source_id = $2)
 
 -- name: purge_deliveries
 -- Events that are still to be routed keep their bytes, and with them everything that came later.
