@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import signal
 import sys
 from collections.abc import Mapping, Sequence
@@ -58,6 +59,7 @@ def main() -> int:
             for written in page.write(args.source, args.to):
                 print(written)
         elif args.verb is not None:
+            writable(args)
             measure(args)
         else:
             for name, verb in VERBS.items():
@@ -67,7 +69,21 @@ def main() -> int:
     except Failed as error:
         print(f"bench: {error}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        print("bench: interrupted; what was running is ended, and no figures were written", file=sys.stderr)
+        return 130
     return 0
+
+
+def writable(args: argparse.Namespace) -> None:
+    """Before minutes of measuring, not after them. Raises Failed."""
+    if args.json is not None and (args.json.is_dir() or not os.access(args.json.parent, os.W_OK)):
+        raise Failed(f"--json {args.json}: no file can be written there")
+    if args.keep is not None:
+        try:
+            args.keep.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise Failed(f"--keep {args.keep}: {error.strerror}") from error
 
 
 def measure(args: argparse.Namespace) -> None:
@@ -77,12 +93,14 @@ def measure(args: argparse.Namespace) -> None:
     if args.json is not None:
         write(args.json, found["rows"] if args.verb in BARE else found)
     if args.keep is not None:
-        args.keep.mkdir(parents=True, exist_ok=True)
         write(args.keep / f"{args.verb}.json", found)
 
 
 def write(file: Path, found: object) -> None:
-    file.write_bytes(orjson.dumps(found, option=orjson.OPT_INDENT_2) + b"\n")
+    try:
+        file.write_bytes(orjson.dumps(found, option=orjson.OPT_INDENT_2) + b"\n")
+    except OSError as error:
+        raise Failed(f"{file}: {error.strerror}") from error
 
 
 if __name__ == "__main__":

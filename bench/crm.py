@@ -15,6 +15,7 @@ import orjson
 from bench.house import ROOT, Failed
 from bench.machine import facts
 from bench.paper import markdown
+from bench.quantities import amount, count
 
 HELP = "the demo into both simulated CRMs: calls, seconds, and who was there"
 SHORT: Sequence[str] = ("--leads", "60", "--seconds", "5")
@@ -22,8 +23,8 @@ CRMS = ("salesforce", "hubspot")
 
 
 def options(ask: argparse.ArgumentParser) -> None:
-    ask.add_argument("--leads", type=int, default=500, help="of each CRM (500)")
-    ask.add_argument("--seconds", type=float, default=60, help="of the burst (60)")
+    ask.add_argument("--leads", type=count, default=500, help="of each CRM (500)")
+    ask.add_argument("--seconds", type=amount, default=60, help="of the burst (60)")
 
 
 def run(args: argparse.Namespace) -> dict[str, Any]:

@@ -14,6 +14,7 @@ import asyncpg
 from bench import machine
 from bench.house import Failed, House, house, sender, until_routed
 from bench.paper import cpu, markdown
+from bench.quantities import count
 from bench.settings import DESTINATION
 
 HELP = "leads assigned per second, from the webhook to the ledger"
@@ -22,7 +23,7 @@ CLIENTS = 64
 
 
 def options(ask: argparse.ArgumentParser) -> None:
-    ask.add_argument("--leads", type=int, default=30_000, help="of each of the two parts (30,000)")
+    ask.add_argument("--leads", type=count, default=30_000, help="of each of the two parts (30,000)")
 
 
 def run(args: argparse.Namespace) -> dict[str, Any]:

@@ -71,15 +71,17 @@ async def house() -> AsyncIterator[House]:
     """A migrated database, empty; roles are started by whoever needs them, and ended here."""
     place = Path(tempfile.mkdtemp(prefix="fairturn-bench-")).resolve()
     config = place / "fairturn.toml"
-    settings.write(config, place / "data")
-    server = await embedded.start(place / "data")
     try:
-        await migrate.migrate(server.dsn)
-        with ExitStack() as stack:
-            yield House(place, config, server, stack, place / "log")
+        settings.write(config, place / "data")
+        server = await embedded.start(place / "data")
+        try:
+            await migrate.migrate(server.dsn)
+            with ExitStack() as stack:
+                yield House(place, config, server, stack, place / "log")
+        finally:
+            await server.stop("fast")
     finally:
-        await server.stop("fast")
-        await embedded.discard(place / "data")
+        await embedded.discard(place / "data")  # of a start that was interrupted, too
         shutil.rmtree(place, ignore_errors=True)
 
 

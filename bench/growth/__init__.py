@@ -15,6 +15,7 @@ from bench.growth.fill import RECORDS, UPDATED
 from bench.growth.load import CLIENTS
 from bench.growth.place import UPDATES, Place, place
 from bench.paper import markdown
+from bench.quantities import amount, count
 
 HELP = "what a lead costs with ten thousand in the tables, and with a million"
 SHORT: Sequence[str] = ("--small", "1000", "--large", "30000", "--events", "2000", "--rounds", "1", "--backlog", "5000")
@@ -22,12 +23,12 @@ BATCHES = (1, 40, 400)  # events, each in one transaction of route
 
 
 def options(ask: argparse.ArgumentParser) -> None:
-    ask.add_argument("--small", type=int, default=10_000, help="leads that are there (10,000)")
-    ask.add_argument("--large", type=int, default=1_000_000, help="leads that are there at the same time (1,000,000)")
-    ask.add_argument("--events", type=int, default=5_000, help="of a round, a fifth about people of before (5,000)")
-    ask.add_argument("--rounds", type=int, default=3, help="of each, taking turns; medians count (3)")
-    ask.add_argument("--backlog", type=int, default=100_000, help="events that wait for the worker (100,000)")
-    ask.add_argument("--seconds", type=float, default=60, help="at most, for writing what the backlog left (60)")
+    ask.add_argument("--small", type=count, default=10_000, help="leads that are there (10,000)")
+    ask.add_argument("--large", type=count, default=1_000_000, help="leads that are there at the same time (1,000,000)")
+    ask.add_argument("--events", type=count, default=5_000, help="of a round, a fifth about people of before (5,000)")
+    ask.add_argument("--rounds", type=count, default=3, help="of each, taking turns; medians count (3)")
+    ask.add_argument("--backlog", type=count, default=100_000, help="events that wait for the worker (100,000)")
+    ask.add_argument("--seconds", type=amount, default=60, help="at most, for writing what the backlog left (60)")
 
 
 def run(args: argparse.Namespace) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from bench import machine
 from bench.intake import load
 from bench.intake.servers import NAMES, field_of
 from bench.page.intake import ceiling_table, rate_table
+from bench.quantities import amount, count, counts
 
 HELP = "webhooks answered durably per second, against the server's bare echo and the usual ways"
 SHORT: Sequence[str] = ("--seconds", "1", "--rounds", "1", "--rates", "1000", "--rate-seconds", "1")
@@ -36,16 +37,12 @@ NOTES: Final = (
 
 def options(ask: argparse.ArgumentParser) -> None:
     ask.add_argument("--servers", type=chosen, default=list(NAMES), help=", ".join(NAMES))
-    ask.add_argument("--seconds", type=float, default=3, help="of each round at the ceiling (3)")
-    ask.add_argument("--clients", type=int, default=256, help="connections at the ceiling (256)")
-    ask.add_argument("--rounds", type=int, default=3, help="of each server, taking turns; medians count (3)")
-    ask.add_argument("--rates", type=numbers, default=[500, 1000, 2000, 5000], help="per second (500,1000,2000,5000)")
-    ask.add_argument("--rate-seconds", type=float, default=1.2, help="of each rate in each round (1.2)")
-    ask.add_argument("--most", type=int, default=50_000, help="requests prepared for each second (50,000)")
-
-
-def numbers(text: str) -> list[int]:
-    return [int(part) for part in text.split(",")]
+    ask.add_argument("--seconds", type=amount, default=3, help="of each round at the ceiling (3)")
+    ask.add_argument("--clients", type=count, default=256, help="connections at the ceiling (256)")
+    ask.add_argument("--rounds", type=count, default=3, help="of each server, taking turns; medians count (3)")
+    ask.add_argument("--rates", type=counts, default=[500, 1000, 2000, 5000], help="per second (500,1000,2000,5000)")
+    ask.add_argument("--rate-seconds", type=amount, default=1.2, help="of each rate in each round (1.2)")
+    ask.add_argument("--most", type=count, default=50_000, help="requests prepared for each second (50,000)")
 
 
 def chosen(text: str) -> list[str]:

@@ -14,7 +14,8 @@ import asyncpg
 import uvloop
 
 from bench import machine, valkey
-from bench.house import House, house
+from bench.house import Failed, House, house
+from bench.quantities import count, counts
 from bench.race import direct, figures
 from bench.race.cells import LARGE, ROUTERS, Cell, cells
 from bench.race.designs import DESIGNS, QUEUED, SCHEMA
@@ -31,22 +32,19 @@ SHORT: Sequence[str] = (
 SCENARIOS = ("direct", "equal", "weights", "members", "pool_of_10")
 HIDING = ("naive", "skip_locked", "for_update")  # designs whose fault a small pool hides
 BARS = ("skip_locked", "fairturn", "fairturn_batch")  # in the largest cells only these race in every round
+CONNECTIONS = 150  # of a baseline: the server takes 200, and Fairturn's own and ours are among them
 BURST = (3.0, 15.0)  # seconds in which members come and go, at least and at most
 
 
 def options(ask: argparse.ArgumentParser) -> None:
-    ask.add_argument("--requests", type=numbers, default=[100, 1000, 10_000], help="sizes (100,1000,10000)")
-    ask.add_argument("--concurrency", type=numbers, default=[10, 20, 50, 100], help="connections (10,20,50,100)")
-    ask.add_argument("--rounds", type=int, default=3, help="of each router, taking turns; medians count (3)")
+    ask.add_argument("--requests", type=counts, default=[100, 1000, 10_000], help="sizes (100,1000,10000)")
+    ask.add_argument("--concurrency", type=counts, default=[10, 20, 50, 100], help="connections (10,20,50,100)")
+    ask.add_argument("--rounds", type=count, default=3, help="of each router, taking turns; medians count (3)")
     ask.add_argument("--routers", type=names(ROUTERS), default=list(ROUTERS), help=", ".join(ROUTERS))
     ask.add_argument("--scenarios", type=names(SCENARIOS), default=list(SCENARIOS), help=", ".join(SCENARIOS))
     ask.add_argument("--direct", action="store_true", help="the database alone, without HTTP: no other scenario")
-    ask.add_argument("--leads", type=int, default=10_000, help="of the database alone (10,000)")
-    ask.add_argument("--pool", type=int, help="connections of a baseline (as many as requests at once)")
-
-
-def numbers(text: str) -> list[int]:
-    return [int(part) for part in text.split(",")]
+    ask.add_argument("--leads", type=count, default=10_000, help="of the database alone (10,000)")
+    ask.add_argument("--pool", type=count, help="connections of a baseline (as many as requests at once)")
 
 
 def names(known: Sequence[str]) -> Any:
@@ -62,6 +60,11 @@ def names(known: Sequence[str]) -> Any:
 def run(args: argparse.Namespace) -> dict[str, Any]:
     if args.direct:
         args.scenarios, args.routers = ["direct"], []
+    elif (most := args.pool or max(args.concurrency)) > CONNECTIONS:
+        raise Failed(
+            f"{most} connections of a baseline: PostgreSQL has room for {CONNECTIONS}. For more requests at once, "
+            f"write --pool {CONNECTIONS}."
+        )
     return uvloop.run(measure(args))
 
 

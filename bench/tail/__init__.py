@@ -17,6 +17,7 @@ from statistics import fmean
 from typing import Any
 
 from bench.machine import facts
+from bench.quantities import amount, amounts, count
 from bench.tail import explaining, plan, words
 from bench.tail.plan import MODELS, SCENARIOS
 from bench.tail.vendors import VENDORS
@@ -29,19 +30,19 @@ SHORT: Sequence[str] = (
 
 
 def options(ask: argparse.ArgumentParser) -> None:
-    ask.add_argument("--leads", type=int, default=500, help="in a burst (500)")
-    ask.add_argument("--seconds", type=float, default=60, help="of the burst, real ones (60)")
+    ask.add_argument("--leads", type=count, default=500, help="in a burst (500)")
+    ask.add_argument("--seconds", type=amount, default=60, help="of the burst, real ones (60)")
     ask.add_argument("--models", type=some_of(MODELS), default=list(MODELS), help=",".join(MODELS))
     ask.add_argument("--crms", type=some_of(tuple(VENDORS)), default=list(VENDORS), help=",".join(VENDORS))
     ask.add_argument("--scenarios", type=some_of(SCENARIOS), default=list(SCENARIOS), help=",".join(SCENARIOS))
-    ask.add_argument("--lingers", type=numbers, default=[0.5, 1.0, 2.0, 4.0, 8.0], help="of the sweep (0.5,1,2,4,8)")
-    ask.add_argument("--rounds", type=int, default=1, help="the one with the median p95 counts (1)")
-    ask.add_argument("--parallel", type=int, default=3, help="runs at a time (3)")
-    ask.add_argument("--transaction", type=float, default=1.5, help="seconds of a write in Salesforce (1.5)")
-    ask.add_argument("--record-ms", type=float, default=10, help="of each record in it (10)")
-    ask.add_argument("--read", type=float, default=0.15, help="seconds of a query in Salesforce (0.15)")
-    ask.add_argument("--timer", type=float, default=15, help="seconds, of redis_microbatch (15)")
-    ask.add_argument("--timeout", type=float, default=30, help="seconds that a sender of webhooks waits (30)")
+    ask.add_argument("--lingers", type=amounts, default=[0.5, 1.0, 2.0, 4.0, 8.0], help="of the sweep (0.5,1,2,4,8)")
+    ask.add_argument("--rounds", type=count, default=1, help="the one with the median p95 counts (1)")
+    ask.add_argument("--parallel", type=count, default=3, help="runs at a time (3)")
+    ask.add_argument("--transaction", type=amount, default=1.5, help="seconds of a write in Salesforce (1.5)")
+    ask.add_argument("--record-ms", type=amount, default=10, help="of each record in it (10)")
+    ask.add_argument("--read", type=amount, default=0.15, help="seconds of a query in Salesforce (0.15)")
+    ask.add_argument("--timer", type=amount, default=15, help="seconds, of redis_microbatch (15)")
+    ask.add_argument("--timeout", type=amount, default=30, help="seconds that a sender of webhooks waits (30)")
 
 
 def some_of(known: Sequence[str]) -> Any:
@@ -52,10 +53,6 @@ def some_of(known: Sequence[str]) -> Any:
         return found
 
     return chosen
-
-
-def numbers(text: str) -> list[float]:
-    return [float(one) for one in text.split(",") if one.strip()]
 
 
 def run(args: argparse.Namespace) -> dict[str, Any]:

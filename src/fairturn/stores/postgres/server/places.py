@@ -12,6 +12,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import re
@@ -169,12 +170,17 @@ def remove_all(data: Path) -> None:
 
 
 def _remove(folder: Path) -> None:
-    """Delete a tree from which a postmaster at its very end still takes its own files (postmaster.pid) away."""
+    """Delete a tree from which a postmaster at its very end still takes its own files (postmaster.pid) away, or into
+    which the child of an initdb that was killed still writes.
+    """
     while folder.exists():
         try:
             shutil.rmtree(folder)
         except FileNotFoundError:
             continue
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                raise
 
 
 def _socket_dirs(places: Places) -> list[Path]:
