@@ -116,6 +116,11 @@ def ratios(rounds: Sequence[dict[str, Any]]) -> dict[str, float]:
 
 def table(found: dict[str, Any]) -> str:
     parts = [ceiling_table(found)]
+    if found["conditions"]["load"] != "wrk":
+        parts.append(
+            "The load was written in Python, since wrk is not installed (apt-get install wrk, brew install wrk): it "
+            "takes more of the processor, and whoever answers fast looks slower than it is."
+        )
     if any(row["rates"] for row in found["rows"]):
         parts.append(rate_table(found))
     said = [f"- {name.replace('_to_', ' to ')}: {ratio:.2f}" for name, ratio in found["ratios"].items()]

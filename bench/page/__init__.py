@@ -103,7 +103,8 @@ def text(found: Mapping[str, Found]) -> str:
 BARS: Final = """\
 ## What it was to show
 
-Set before it was built. Ratios within one run, medians of the rounds."""
+Set before it was built. A ratio is taken within each round, and the middle one told. The columns above divide one
+median by another, which may come out otherwise."""
 
 
 def plots(found: Mapping[str, Found]) -> list[Plot]:

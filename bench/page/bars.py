@@ -53,7 +53,7 @@ def of_race(found: Found) -> Iterator[Bar]:
             yield Bar(f"race: {words} to SKIP LOCKED, per second: {least} ×", said, faster >= least, partly)
     if "fairturn" in ratios:
         tail = ratios["fairturn"]["p99_ms"]
-        yield Bar("race: sync lane's p99 to SKIP LOCKED's: under 1", hundredths(tail), tail < 1)
+        yield Bar("race: sync lane's p99 to SKIP LOCKED's: under 1", f"{tail:.3f}", tail < 1)
 
 
 def of_tail(found: Found) -> Iterator[Bar]:

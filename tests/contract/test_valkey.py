@@ -93,6 +93,15 @@ async def test_one_that_hangs_is_given_up_and_asked_anew(valkey):
     await link.close()
 
 
+async def test_a_key_that_another_program_took_is_told_with_the_way_out(valkey):
+    link = Link(valkey.url)
+    await link.call(("SET", "taken", "1"))
+    with pytest.raises(StoreError, match="valkey_stream"):
+        await link.call(("XADD", "taken", "*", "b", "1"))
+    await link.call(("DEL", "taken"))
+    await link.close()
+
+
 async def test_read_again_before_it_was_settled_it_is_the_same(kept, sql):
     """A worker that was killed between the commit and the removal: the next one stores it again, and it is there."""
     await kept.append(arrival(b'{"n":1}'), arrival(b'{"n":2}'))
@@ -200,10 +209,11 @@ async def test_a_password_is_used_and_never_told():
             if SECRET in part:
                 assert (await link.promise()).on_reply
             else:
-                with pytest.raises(StoreError, match=r"does not let us in|refused") as caught:
+                with pytest.raises(StoreError, match=r"does not let us in") as caught:
                     await link.promise()
                 assert not isinstance(caught.value, StoreUnavailable)
                 assert "wrong" not in str(caught.value)
+                assert "valkey_url" in str(caught.value)  # where to mend it
             assert SECRET not in repr(link)
             await link.close()
 

@@ -68,6 +68,20 @@ def test_more_events_than_calls_need_a_batch():
     assert "20 % never arrived" in why
 
 
+def test_a_limit_that_no_window_keeps_is_told():
+    """14,400 leads a day into HubSpot, 100 in a request: 144 calls at the very least."""
+    found, why = says(Question(10, 5, events_per_lead=3, crm="hubspot", crm_calls_per_day=143))
+    assert found.choice == "batch"
+    assert "No way of writing fits into it: 14,400 leads a day fill 144 requests" in why
+    assert "No way" not in says(Question(10, 5, events_per_lead=3, crm="hubspot", crm_calls_per_day=144))[1]
+
+
+def test_more_than_one_worker_was_measured_to_assign_is_told_and_not_worked_off_on_paper():
+    several = " ".join(advise(Question(60 * 4001, 10), MEASURED).fairturn)
+    assert "4,001 leads a second are more than one worker assigns (4,000 a second" in several
+    assert "in about" not in several
+
+
 def test_a_caller_who_waits_is_answered_and_not_kept_for_enrichment():
     plan = " ".join(advise(Question(30, 10, enrichment_seconds=2, caller_waits=True), MEASURED).fairturn)
     assert 'lane = "sync"' in plan

@@ -228,6 +228,11 @@ def calls_a_day(question: Question, measured: Measured) -> dict[str, int]:
     }
 
 
+def fewest(question: Question) -> int:
+    """Calls a day that no window gets below: each lead written once, every request full."""
+    return ceil(question.leads_a_day / LIMITS[question.crm or "salesforce"])
+
+
 def per_event(question: Question, measured: Measured) -> float:
     """Calls that a handler makes for each event: what `sync` was measured to make, at least one."""
     found = writing(question, measured, "sync")
@@ -287,10 +292,8 @@ def _of_enrichment(question: Question) -> Iterator[Reason]:
 def _of_locks(question: Question, measured: Measured) -> Iterator[Reason]:
     crowds = sorted(_of(measured, "skip_locked"), key=lambda one: one.concurrency)
     lost = [one for one in crowds if one.unassigned]
-    says = (
-        f"SKIP LOCKED gives no row once more than {question.reps:,} requests decide at once, one for each rep: "
-        "the lead beyond them has nobody."
-    )
+    many = f"more than {question.reps:,} requests decide" if question.reps > 1 else "more than one request decides"
+    says = f"SKIP LOCKED gives no row once {many} at once, one for each rep: the lead beyond them has nobody."
     yield Reason("skip locked", says, ARITHMETIC)
     for one in lost:
         says = (
@@ -330,6 +333,12 @@ def _of_calls(question: Question, measured: Measured, calls: Mapping[str, int]) 
             f"The limit is {limit:,}."
         )
         yield Reason("crm calls", says, found.source if found and each > 1 else ARITHMETIC)
+        if (least := fewest(question)) > limit:
+            says = (
+                f"No way of writing fits into it: {question.leads_a_day:,.0f} leads a day fill {least:,} requests, "
+                "were each written once and every request full. Ask for a higher limit, or write fewer of them."
+            )
+            yield Reason("crm calls", says, ARITHMETIC)
     for one in measured.writings:
         if one.crm == question.crm:
             failed = f"{100 * one.failed_share:.0f} % never arrived" if one.failed_share else "none was lost"
@@ -356,7 +365,13 @@ def fairturn(question: Question, measured: Measured) -> Iterator[str]:
             "Rules that need the answer: wait_for = [its fields] at the source, and at_most longer than "
             f"{question.enrichment_seconds:g} s. Meanwhile no lock is held."
         )
-    if measured.assigned_per_second is not None and question.at_once > 1:
+    if measured.assigned_per_second is not None and question.leads_per_minute / 60 > measured.assigned_per_second:
+        yield (
+            f"{question.leads_per_minute / 60:,.0f} leads a second are more than one worker assigns "
+            f"({measured.assigned_per_second:,.0f} a second, {FLOW}, {measured.machine}); what several do was not "
+            "measured."
+        )
+    elif measured.assigned_per_second is not None and question.at_once > 1:
         took = question.at_once / measured.assigned_per_second
         yield (
             f"{question.at_once:,} leads at once are assigned in about {took:.2g} s by one worker "

@@ -153,7 +153,10 @@ def mapped_errors() -> Iterator[None]:
     try:
         yield
     except LAST as error:
-        raise StoreError(f"Valkey does not let us in: {words(error)}") from error
+        raise StoreError(
+            f"Valkey does not let us in: {words(error)} User and password stand in valkey_url "
+            "(redis://user:password@host:6379/0), what the account needs on the page on Valkey."
+        ) from error
     except OutOfMemoryError as error:
         raise Overloaded("Valkey's memory is full (maxmemory).", 30) from error
     except (Lost, Late, OSError, TimeoutError) as error:
@@ -161,6 +164,11 @@ def mapped_errors() -> Iterator[None]:
     except ResponseError as error:
         if str(error).startswith(PASSING):
             raise StoreUnavailable(f"Valkey is not available: {words(error)}") from error
+        if str(error).startswith("WRONGTYPE"):
+            raise StoreError(
+                "A key of the stream's name holds something else in this Valkey. Another program uses that name: write "
+                "another one as valkey_stream, or another database number in valkey_url."
+            ) from error
         raise StoreError(f"Valkey refused: {words(error)}") from error
     except RedisError as error:
         raise StoreError(f"this does not speak Valkey's protocol: {words(error)}") from error
