@@ -33,6 +33,11 @@ def amount(text: str) -> float:
     return found
 
 
+def cost(text: str) -> float:
+    """An amount, or nothing."""
+    return 0.0 if text.strip() == "0" else amount(text)
+
+
 def amounts(text: str) -> list[float]:
     """Several, with commas between them; none at all is an answer too."""
     return [amount(part.strip()) for part in text.split(",") if part.strip()]

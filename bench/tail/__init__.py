@@ -17,7 +17,7 @@ from statistics import fmean
 from typing import Any
 
 from bench.machine import facts
-from bench.quantities import amount, amounts, count
+from bench.quantities import amount, amounts, cost, count
 from bench.tail import explaining, plan, words
 from bench.tail.plan import MODELS, SCENARIOS
 from bench.tail.vendors import VENDORS
@@ -39,8 +39,8 @@ def options(ask: argparse.ArgumentParser) -> None:
     ask.add_argument("--rounds", type=count, default=1, help="the one with the median p95 counts (1)")
     ask.add_argument("--parallel", type=count, default=3, help="runs at a time (3)")
     ask.add_argument("--transaction", type=amount, default=1.5, help="seconds of a write in Salesforce (1.5)")
-    ask.add_argument("--record-ms", type=amount, default=10, help="of each record in it (10)")
-    ask.add_argument("--read", type=amount, default=0.15, help="seconds of a query in Salesforce (0.15)")
+    ask.add_argument("--record-ms", type=cost, default=10, help="of each record in it (10)")
+    ask.add_argument("--read", type=cost, default=0.15, help="seconds of a query in Salesforce (0.15)")
     ask.add_argument("--timer", type=amount, default=15, help="seconds, of redis_microbatch (15)")
     ask.add_argument("--timeout", type=amount, default=30, help="seconds that a sender of webhooks waits (30)")
 

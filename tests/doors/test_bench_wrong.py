@@ -26,6 +26,7 @@ from fairturn.stores.postgres.server import places
         "tail --parallel 0",
         "tail --seconds nan",
         "tail --lingers 1,0",
+        "tail --record-ms -1",
         "intake --rates 0",
         "intake --seconds inf",
         "growth --events 0",
