@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairturn.decide.advising import Crowd, Measured, Question, Writing, advise, complaints
+from fairturn.decide.advice import Crowd, Measured, Question, Writing, complaints
+from fairturn.decide.advising import advise
 
 CROWDS = (
     Crowd("naive", 10, 100, 10, 0, 12, 40.0, 90.0, 250.0),

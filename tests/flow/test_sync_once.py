@@ -166,6 +166,8 @@ async def test_an_event_that_breaks_a_step_is_set_aside_alone(world: Worlds) -> 
     assert isinstance(answers[4], Assigned)
     assert answers[4].status == "quarantined"
     assert "fault" not in problem(answers[4])  # the sender is told no constraint's name
+    alone = Assigned(None, "quarantined", None, None, "its lead could not be routed: KeyError: 'x'")
+    assert "KeyError" not in problem(alone)
     assert None not in reps(answers[:4])
     states = await w.fetch("select state, count(*), max(problem) from event group by 1 order by 1")
     assert [(row[0], row[1]) for row in states] == [("quarantined", 1), ("routed", 4)]
@@ -362,6 +364,39 @@ async def test_leaving_a_lane_whose_steps_hang_stores_what_came(world: Worlds) -
             calls += [Call(lane, one) for one in arrivals(*people(2, 10))]
         assert await told(*calls) == [None] * 5
         assert await w.value("select count(*) from event where state = 'pending'") == 5
+
+
+async def test_leaving_a_lane_lets_a_step_that_is_given_up_roll_back(
+    world: Worlds, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A second cancellation would tear its rollback, and take the session with it."""
+    monkeypatch.setattr(sync, "GRACE", 0.0)
+    w = await world(config())
+    [one] = arrivals(*people(1))
+    cancelled = 0
+
+    async def hangs(*_: object) -> None:
+        nonlocal cancelled
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            cancelled += 1
+            begun.set()
+            try:
+                await asyncio.wait_for(rolled_back.wait(), 5)
+            except asyncio.CancelledError:
+                cancelled += 1
+            raise
+
+    begun, rolled_back = asyncio.Event(), asyncio.Event()
+    monkeypatch.setattr(w.station, "route_new", hangs)
+    async with lane_of(w) as lane:
+        call = Call(lane, one, 0.01)
+        await begun.wait()  # given up, and not over
+        asyncio.get_running_loop().call_later(0.05, rolled_back.set)
+    assert await told(call) == [None]
+    assert cancelled == 1
+    assert await w.value("select state from event") == "pending"
 
 
 async def test_settings_that_change_again_and_again_promise_nothing(

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import os
 import random
 import signal
 import subprocess
+from collections.abc import AsyncIterator
 from functools import partial
+from typing import Any
 
+import asyncpg
 import pytest
 
 from fairturn.stores.postgres import embedded
 from tests.journeys.house import child, until
 from tests.journeys.proof import Journey
-from tests.journeys.sender import people, visits
+from tests.journeys.sender import Hook, form, people, strangers, visits
 
 MOMENTS = 10
 
@@ -103,3 +108,53 @@ async def test_children_end_when_the_supervisor_is_killed_and_postgres_goes_on(h
     await home.proves()
     assert await house.stop(second) == 0
     assert (await embedded.status(house.data)).state == "stopped"
+
+
+async def test_the_intake_killed_while_callers_wait_for_their_owners(journey: Journey):
+    """In the middle of a step, and after its commit when only some have heard of it: who heard nothing asks again, and
+    each lead has one turn, which is the one that was told.
+    """
+    intake = journey.house.spawn("--role", "intake")
+    journey.house.spawn("--role", "worker")
+    await journey.house.ready()
+    told: dict[str, str] = {}
+    for number in range(4):
+        hooks = [Hook("chat", form(email).body) for email in strangers(f"chat{number}", 20)]
+        heard = len(journey.sender.answers)
+        async with leads_held(journey) if number % 2 == 0 else contextlib.nullcontext():
+            sending = asyncio.create_task(all_of(journey, hooks))
+            if number % 2 == 0:
+                await until("a step waits", partial(journey.house.ask, WAITS))
+                assert await journey.house.ask("select count(*) from event") == 20 * number  # its own are not committed
+            else:
+                await journey.sender.answered(heard + 1)
+            intake = await journey.house.again(intake, signal.SIGKILL, "--role", "intake")
+        for hook, said in zip(hooks, await sending, strict=True):
+            if "rep" in said:  # within the deadline
+                told[hook.body["email"]] = said["rep"]["id"]
+    assert journey.sender.resent
+    assert len(told) > 40
+    await journey.proves()
+    turns = await journey.house.ask("select count(*) from assignment where kind = 'turn'")
+    assert turns == 80
+    owners = {row["Email"]: row["OwnerId"] for row in await journey.crm.leads()}
+    assert {email: owners[email] for email in told} == {email: journey.crm.users[rep] for email, rep in told.items()}
+
+
+@contextlib.asynccontextmanager
+async def leads_held(journey: Journey) -> AsyncIterator[None]:
+    """Nobody writes a lead."""
+    other = await asyncpg.connect(await journey.house.dsn())
+    try:
+        async with other.transaction():
+            await other.execute("lock table lead in share mode")
+            yield
+    finally:
+        await other.close()
+
+
+async def all_of(journey: Journey, hooks: list[Hook]) -> list[dict[str, Any]]:
+    return await asyncio.gather(*(journey.sender.send(hook) for hook in hooks))
+
+
+WAITS = "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"

@@ -11,7 +11,7 @@ from fairturn.cli import paper
 from fairturn.cli.running import Json
 
 if TYPE_CHECKING:
-    from fairturn.decide.advising import Advice
+    from fairturn.decide.advice import Advice
 
 
 class Crm(StrEnum):
@@ -47,7 +47,7 @@ def advise(
 
     Reads no settings and no database: it works before anything is set up.
     """
-    from fairturn.decide.advising import Question, complaints
+    from fairturn.decide.advice import Question, complaints
     from fairturn.decide.advising import advise as answer
     from fairturn.operate import advise as known
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import structlog
 
+from fairturn.decide.drafts import SET_ASIDE
 from fairturn.errors import (
     ConfigError,
     Contended,
@@ -122,7 +123,7 @@ class RouteStation:
                 await self.route([event], answers)
             return
         log.error("route.quarantined", which=events[0].hex(), error=str(error), kind=type(error).__name__)
-        await self._router.quarantine(events[0], f"could not be routed: {error}"[:1000])
+        await self._router.quarantine(events[0], f"{SET_ASIDE}{error}"[:1000])
 
     async def serve_due(self) -> int:
         """Leads whose wait is over. As with events, a batch that fails is redone lead by lead."""

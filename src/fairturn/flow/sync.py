@@ -1,4 +1,4 @@
-"""The lane of callers who wait for an owner: stored and routed together, one transaction at a time for all who wait."""
+"""The lane of callers who wait for an owner: stored and routed together, many in one transaction."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Self, TypeVar
 import structlog
 
 from fairturn.errors import FairturnError, Overloaded
-from fairturn.flow.accept import TOO_MUCH, Bounds, weight
+from fairturn.flow.accept import TOO_MUCH, Bounds, Told, weight
 from fairturn.flow.station import POLL, RouteStation
 from fairturn.model import Arrival, Assigned
 from fairturn.ports import Journal, Wake
@@ -27,7 +27,6 @@ LEAVING = 5.0  # seconds for steps that are given up when we stop
 Became = Assigned | Overloaded | None
 T = TypeVar("T")
 Tell = Callable[[Became], None]
-Told = Callable[[Overloaded | None], None]
 Store = Callable[[Arrival, Told], None]  # Accept.enter
 
 
@@ -87,7 +86,7 @@ class SyncLane:
             del self._waiting[event]
             self._release(event, one, {})
         await asyncio.sleep(0)  # see `secure`
-        for step in self._steps:
+        for step in self._steps - self._given_up:
             step.cancel()
         if self._steps:
             await asyncio.wait(self._steps, timeout=LEAVING)

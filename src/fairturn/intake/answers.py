@@ -53,7 +53,7 @@ def decided(found: Assigned | None) -> bool:
 
 def problem(found: Assigned) -> str:
     """Of a quarantined event. A fault of ours is for our log: a sender can do nothing about it."""
-    return "It could not be routed. It is kept, for a person to see." if found.why.startswith(SET_ASIDE) else found.why
+    return "It could not be routed. It is kept, for a person to see." if SET_ASIDE in found.why else found.why
 
 
 def answered(arrival: Arrival, results: Mapping[bytes, Assigned], reps: Mapping[str, Rep]) -> Reply:

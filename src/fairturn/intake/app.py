@@ -20,8 +20,9 @@ from fairturn.decide.signatures import Request, Verifier
 from fairturn.decide.splitting import Limits, split
 from fairturn.errors import BadSignature, ConfigError, FairturnError, Fault, Overloaded, RefusedRequest, StoreError
 from fairturn.flow.accept import Accept
+from fairturn.flow.sync import SyncLane
 from fairturn.intake import answers
-from fairturn.intake.caller import Caller, Lane
+from fairturn.intake.caller import Caller
 from fairturn.intake.health import ALIVE, Readiness
 from fairturn.intake.wire import (
     ASGIApp,
@@ -123,7 +124,7 @@ class Door:
         clock: Callable[[], datetime],
         ready: Readiness,
         rest: ASGIApp | None,
-        lane: Lane | None,
+        lane: SyncLane | None,
     ) -> None:
         self._accept = accept
         self._owners = owners
@@ -327,7 +328,7 @@ def build(
     *,
     ready: Callable[[], Awaitable[object]] | None = None,
     rest: ASGIApp | None = None,
-    lane: Lane | None = None,
+    lane: SyncLane | None = None,
 ) -> Door:
     """The door for `settings`. `ready` raises when no event can be stored now; `rest` gets every other request;
     `lane` spares the callers of `owners` a task each.

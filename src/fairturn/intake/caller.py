@@ -4,25 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Protocol
 
 from fairturn.errors import Overloaded
+from fairturn.flow.sync import Became, Store
 from fairturn.model import Arrival, Assigned
-
-Became = Assigned | Overloaded | None
-Store = Callable[[Arrival, Callable[[Overloaded | None], None]], None]
-
-
-class Lane(Protocol):
-    """Of those who wait for an owner; each arrival holds one event, which no journal need have yet."""
-
-    def enter(self, arrival: Arrival, tell: Callable[[Became], None], /) -> None:
-        """`tell` is called once the event is durable and the lane's step is over: with what became of it, None where it
-        is not routed then, or with the reason why it could not be stored. Raises Overloaded.
-        """
-
-    def secure(self, arrival: Arrival, told: Callable[[Overloaded | None], None], /) -> None:
-        """Stores it now, whatever a step does with it; `told` is called as by Accept. Raises Overloaded."""
 
 
 class Caller:

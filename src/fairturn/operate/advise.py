@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from fairturn.decide.advising import Advice, Crowd, Measured, Question, Writing
+from fairturn.decide.advice import Advice, Crowd, Measured, Question, Writing
 
 FILE = "advise_measured.json"
 

@@ -40,7 +40,7 @@ def if_any(column: list[Any]) -> list[Any]:
 
 
 def _columns(arrivals: Sequence[Arrival]) -> tuple[list[Any], ...]:
-    """All but the times, serials and leads."""
+    """All but serials and leads; the times, of what became durable elsewhere, are the last."""
     deliveries = {arrival.delivery: arrival for arrival in arrivals}
     events: dict[bytes, tuple[Arrival, Item]] = {}
     for arrival in arrivals:
@@ -60,16 +60,8 @@ def _columns(arrivals: Sequence[Arrival]) -> tuple[list[Any], ...]:
         if_any([item.body for _, item in rows]),
         if_any([",".join(item.marks) if item.marks else "" for _, item in rows]),
         if_any([item.problem for _, item in rows]),
+        if_any([arrival.at and arrival.at + timedelta(microseconds=item.index) for arrival, item in rows]),
     )
-
-
-def _times(arrivals: Sequence[Arrival]) -> list[Any]:
-    """When each event became durable elsewhere, in the order of `_columns`."""
-    times: dict[bytes, datetime | None] = {}
-    for arrival in arrivals:
-        for item in arrival.items:
-            times.setdefault(item.id, arrival.at and arrival.at + timedelta(microseconds=item.index))
-    return said_once(list(times.values()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +91,7 @@ async def store(connection: Connection, admitted: Admitted, leads: Mapping[bytes
     """Events that go to a lead are routed, the others pending. Raises Contended where another stored one meanwhile."""
     serials = [event.serial for event in admitted.events]
     whose = [leads.get(event.id) for event in admitted.events]
-    columns = _columns(admitted.arrivals)
+    *columns, _ = _columns(admitted.arrivals)
     [row] = await connection.fetch(SQL.append, *columns, [admitted.now], serials, if_any(whose))
     if row["stored"] != len(admitted.arrivals):
         msg = "an event came in by another way meanwhile"
@@ -115,9 +107,8 @@ class PostgresJournal:
     async def append(self, arrivals: Sequence[Arrival]) -> None:
         """One statement, one commit, one round trip, whatever the number of requests."""
         if any(arrival.items for arrival in arrivals):
-            times = _times(arrivals) if any(arrival.at for arrival in arrivals) else []
             async with self._database.connection() as connection:
-                await connection.fetch(SQL.append, *_columns(arrivals), times, [], [])
+                await connection.fetch(SQL.append, *_columns(arrivals), [], [])
 
     async def backlog(self, limit: int) -> Backlog:
         async with self._database.connection() as connection:

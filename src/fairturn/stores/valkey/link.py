@@ -155,7 +155,7 @@ def mapped_errors() -> Iterator[None]:
     except LAST as error:
         raise StoreError(
             f"Valkey does not let us in: {words(error)} User and password stand in valkey_url "
-            "(redis://user:password@host:6379/0), what the account needs on the page on Valkey."
+            "(redis://user:password@host:6379/0); the page on Valkey says what the account needs."
         ) from error
     except OutOfMemoryError as error:
         raise Overloaded("Valkey's memory is full (maxmemory).", 30) from error
